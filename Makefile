@@ -1,0 +1,34 @@
+# Everything below sets itself up in .venv; all it needs is Python 3.11 or newer.
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test lint format clean
+
+demo: .venv/.installed-demo
+	$(BIN)/python examples/plot_first_steps.py
+
+test: .venv/.installed-test lint
+	$(BIN)/python -m pytest -n 2
+
+lint: .venv/.installed-test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: .venv/.installed-test
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+clean:
+	rm -rf .venv
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+.venv/.installed-demo: .venv/bin/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --constraint constraints.txt --editable ".[plot]"
+	touch $@
+
+.venv/.installed-test: .venv/bin/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --constraint constraints.txt --editable ".[test]"
+	touch $@

@@ -1,0 +1,472 @@
+"""Graphs as people have them, turned once into flat arrays.
+
+:class:`GraphSet` is the form in which graphs travel through the library: validated on
+the way in, a handful of numpy arrays afterwards. This is the only module that knows
+networkx.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import warnings
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from itertools import chain, pairwise
+from typing import Any
+
+import networkx as nx
+import numpy as np
+from numpy.typing import NDArray
+
+DEFAULT_NODE_LABEL = "label"
+
+_MISSING = object()
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GraphSet:
+    """A sequence of graphs in flat arrays, ready to be sliced by scikit-learn.
+
+    Make one with :meth:`from_networkx`. Every estimator of this library takes a list of
+    networkx graphs or a ``GraphSet``; the second is converted once instead of once per
+    fit, and travels to worker processes as plain arrays.
+
+    A ``GraphSet`` is a sequence: ``len(graphs)``, ``graphs[3]`` (a networkx graph) and
+    iteration work as for a list, while ``graphs[key]`` with a slice, an integer array or
+    a boolean mask gives another ``GraphSet``. It is never changed after it was made.
+
+    Attributes
+    ----------
+    node_offsets : ndarray of shape (n_graphs + 1,)
+        The nodes of graph ``i`` are those from ``node_offsets[i]`` up to
+        ``node_offsets[i + 1]``, in the order of the networkx graph.
+
+    edge_offsets : ndarray of shape (n_nodes + 1,)
+        The neighbours (successors, in a directed graph) of node ``v`` are
+        ``neighbors[edge_offsets[v] : edge_offsets[v + 1]]``.
+
+    neighbors : ndarray of shape (n_edges,)
+        Numbers of the neighbours, each counted from the first node of its own graph.
+        An undirected edge stands here twice, parallel edges once.
+
+    directed : ndarray of shape (n_graphs,)
+        Whether each graph is directed.
+
+    label_ids : ndarray of shape (n_nodes,) or None
+        For each node the position of its label in ``labels``.
+
+    labels : tuple
+        The distinct categorical labels, in a fixed order; empty if there are none.
+
+    features : ndarray of shape (n_nodes, n_features) or None
+        Continuous node features.
+
+    node_names : ndarray of shape (n_nodes,) or None
+        The names of the nodes, or None if every graph has the nodes 0, 1, 2, ...
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from sklofi import GraphSet
+    >>> graphs = GraphSet.from_networkx([nx.path_graph(3), nx.star_graph(4)])
+    >>> graphs
+    GraphSet(n_graphs=2, n_nodes=8)
+    >>> graphs[[1]].n_nodes
+    5
+    """
+
+    node_offsets: NDArray[np.int64]
+    edge_offsets: NDArray[np.int64]
+    neighbors: NDArray[np.int32]
+    directed: NDArray[np.bool_]
+    label_ids: NDArray[np.int32] | None = None
+    labels: tuple[Hashable, ...] = ()
+    features: NDArray[np.float32] | None = None
+    node_names: NDArray[Any] | None = None
+
+    @classmethod
+    def from_networkx(
+        cls,
+        graphs: Iterable[nx.Graph],
+        node_label: Hashable | None = DEFAULT_NODE_LABEL,
+        node_features: Hashable | None = None,
+    ) -> GraphSet:
+        """Convert networkx graphs.
+
+        Parameters
+        ----------
+        graphs : list, tuple or 1-D array of networkx graphs
+            Directed or not, multigraphs or not, with any node names. The graphs are
+            read, never changed.
+
+        node_label : hashable or None, default="label"
+            Node attribute that holds a categorical label (any hashable value). Graphs
+            that have no such attribute on any node count as unlabelled if this is left
+            at its default; any other name has to exist. None ignores labels.
+
+        node_features : hashable or None, default=None
+            Node attribute that holds a number or a vector of numbers, of the same
+            length on every node.
+
+        Returns
+        -------
+        graphs : GraphSet
+        """
+        graphs = _check_graph_list(graphs)
+        nodes = [list(graph) for graph in graphs]
+        n_nodes = np.fromiter(map(len, nodes), dtype=np.int64, count=len(graphs))
+        if empty := np.flatnonzero(n_nodes == 0).tolist():
+            raise ValueError(
+                f"Graph {empty[0]} has no nodes. Remove graphs without nodes"
+                " (and their targets) before fitting or predicting."
+            )
+        degrees, neighbors, names_are_numbers = _read_adjacency(graphs, nodes)
+        label_ids, labels = _read_labels(graphs, nodes, node_label, node_features)
+        return cls(
+            node_offsets=_offsets(n_nodes),
+            edge_offsets=_offsets(degrees),
+            neighbors=neighbors,
+            directed=np.array([graph.is_directed() for graph in graphs]),
+            label_ids=label_ids,
+            labels=labels,
+            features=_read_features(graphs, nodes, node_features),
+            node_names=None if names_are_numbers else _names_array(nodes),
+        )
+
+    def to_networkx(self) -> list[nx.Graph]:
+        """Give the graphs back as networkx graphs.
+
+        Nodes keep their names, order and directions. Labels stand in the node attribute
+        "label" and features in "features"; parallel edges and other attributes were not
+        kept.
+
+        Returns
+        -------
+        graphs : list of networkx Graph or DiGraph
+        """
+        return list(self)
+
+    @property
+    def shape(self) -> tuple[int]:
+        """``(n_graphs,)``, which tells scikit-learn how to slice."""
+        return (len(self),)
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes of all graphs together."""
+        return int(self.node_offsets[-1])
+
+    def __len__(self) -> int:
+        return len(self.node_offsets) - 1
+
+    def __iter__(self) -> Iterator[nx.Graph]:
+        return map(self._graph, range(len(self)))
+
+    def __getitem__(self, key: Any) -> GraphSet | nx.Graph:
+        if isinstance(key, tuple):  # scikit-learn asks for X[rows, ...]
+            if len(key) != 2 or key[1] is not Ellipsis:
+                raise IndexError("A GraphSet has one axis: use graphs[rows].")
+            key = key[0]
+        graphs = np.arange(len(self))[key]  # numpy knows every kind of index
+        if graphs.ndim == 0:
+            return self._graph(int(graphs))
+        if graphs.ndim > 1:
+            raise IndexError("A GraphSet has one axis: use graphs[rows].")
+        nodes, node_offsets = take_segments(self.node_offsets, graphs)
+        edges, edge_offsets = take_segments(self.edge_offsets, nodes)
+        return GraphSet(
+            node_offsets=node_offsets,
+            edge_offsets=edge_offsets,
+            neighbors=self.neighbors[edges],
+            directed=self.directed[graphs],
+            label_ids=None if self.label_ids is None else self.label_ids[nodes],
+            labels=self.labels,
+            features=None if self.features is None else self.features[nodes],
+            node_names=None if self.node_names is None else self.node_names[nodes],
+        )
+
+    def __repr__(self) -> str:
+        parts = [f"n_graphs={len(self)}", f"n_nodes={self.n_nodes}"]
+        if self.label_ids is not None:
+            parts.append(f"n_labels={len(self.labels)}")
+        if self.features is not None:
+            parts.append(f"n_features={self.features.shape[1]}")
+        return f"GraphSet({', '.join(parts)})"
+
+    def __sizeof__(self) -> int:
+        # Schedulers ask this to decide how to ship the data, so it has to count what
+        # the arrays point to as well.
+        size = object.__sizeof__(self) + sys.getsizeof(self.__dict__)
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, np.ndarray):
+                size += value.nbytes + sys.getsizeof(value[:0])
+                if value.dtype == object:
+                    size += sum(map(sys.getsizeof, value))
+            elif isinstance(value, tuple):
+                size += sys.getsizeof(value) + sum(map(sys.getsizeof, value))
+        return size
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def _graph(self, index: int) -> nx.Graph:
+        graph = nx.DiGraph() if self.directed[index] else nx.Graph()
+        start, stop = self.node_offsets[index : index + 2].tolist()
+        names = range(stop - start) if self.node_names is None else self.node_names[start:stop]
+        names = names if isinstance(names, range) else names.tolist()
+        graph.add_nodes_from(names)
+        for name, (begin, end) in zip(
+            names, pairwise(self.edge_offsets[start : stop + 1].tolist()), strict=True
+        ):
+            graph.add_edges_from((name, names[i]) for i in self.neighbors[begin:end].tolist())
+        if self.label_ids is not None:
+            labels = (self.labels[i] for i in self.label_ids[start:stop].tolist())
+            nx.set_node_attributes(graph, dict(zip(names, labels, strict=True)), "label")
+        if self.features is not None:
+            features = dict(zip(names, self.features[start:stop].copy(), strict=True))
+            nx.set_node_attributes(graph, features, "features")
+        return graph
+
+
+def as_graph_set(X: Any, node_label: Hashable | None, node_features: Hashable | None) -> GraphSet:
+    """Take whatever a user passes as X; the border that every estimator shares."""
+    if isinstance(X, GraphSet):
+        if len(X) == 0:
+            raise ValueError("X holds no graphs (0 samples) while a minimum of 1 is required.")
+        return X
+    return GraphSet.from_networkx(X, node_label=node_label, node_features=node_features)
+
+
+def take_segments(
+    offsets: NDArray[np.int64], segments: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Positions of the items of some segments of a flat array, and their new offsets.
+
+    >>> take_segments(np.array([0, 2, 5, 6]), np.array([2, 0]))
+    (array([5, 0, 1]), array([0, 1, 3]))
+    """
+    starts = offsets[segments]
+    lengths = offsets[segments + 1] - starts
+    taken = _offsets(lengths)
+    return np.arange(taken[-1]) + np.repeat(starts - taken[:-1], lengths), taken
+
+
+def sort_labels(labels: Iterable[Hashable]) -> list[Hashable]:
+    """Bring labels of any type into an order that depends on nothing but the labels."""
+    labels = list(labels)
+    try:
+        return sorted(labels)  # type: ignore[type-var]
+    except TypeError:  # labels of mixed types, or of a type without an order
+        return sorted(labels, key=lambda label: (type(label).__qualname__, repr(label)))
+
+
+def _offsets(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
+
+
+def _check_graph_list(graphs: Any) -> list[nx.Graph]:
+    if isinstance(graphs, nx.Graph):
+        raise TypeError(
+            f"X is a single networkx {type(graphs).__name__}; pass a list of graphs,"
+            " for one graph [graph]."
+        )
+    if isinstance(graphs, Iterator):
+        raise TypeError(
+            f"X is a {type(graphs).__name__}, which can be read only once;"
+            " pass a list of graphs: list(X)."
+        )
+    n_dims = getattr(graphs, "ndim", None)
+    if n_dims is not None and n_dims != 1:
+        raise ValueError(
+            f"X is an array of {n_dims} dimensions, but a list of networkx graphs is"
+            " expected. numpy.asarray turns graphs of equal size into a 2-D array of node"
+            " names: pass the list itself, or an object array of shape (n_graphs,)."
+        )
+    if n_dims is None and not isinstance(graphs, (list, tuple)):
+        raise TypeError(
+            f"X has to be a list of networkx graphs or a GraphSet, got {type(graphs).__name__}."
+        )
+    graphs = list(graphs)
+    if not graphs:
+        raise ValueError("X holds no graphs (0 samples) while a minimum of 1 is required.")
+    for index, graph in enumerate(graphs):
+        if not isinstance(graph, nx.Graph):
+            raise TypeError(
+                f"Graph {index} is of type {type(graph).__name__}, not a networkx graph."
+                " X has to be a list of networkx graphs or a GraphSet."
+            )
+    return graphs
+
+
+def _read_adjacency(
+    graphs: list[nx.Graph], nodes: list[list[Hashable]]
+) -> tuple[NDArray[np.int64], NDArray[np.int32], bool]:
+    degrees: list[int] = []
+    neighbors: list[int] = []
+    names_are_numbers = True
+    for graph, names in zip(graphs, nodes, strict=True):
+        rows = [adjacent for _, adjacent in graph.adjacency()]
+        degrees.extend(map(len, rows))
+        # Where nodes are named by their number, names can be taken as they are. The
+        # type matters too: True == 1, but to_networkx has to give True back.
+        if names == list(range(len(names))) and set(map(type, names)) == {int}:
+            neighbors.extend(chain.from_iterable(rows))
+        else:
+            number = dict(zip(names, range(len(names)), strict=True))
+            neighbors.extend(map(number.__getitem__, chain.from_iterable(rows)))
+            names_are_numbers = False
+    return np.array(degrees, dtype=np.int64), np.array(neighbors, np.int32), names_are_numbers
+
+
+def _names_array(nodes: list[list[Hashable]]) -> NDArray[Any]:
+    n_nodes = sum(map(len, nodes))
+    if all(type(name) is int and abs(name) < 2**63 for name in chain.from_iterable(nodes)):
+        return np.fromiter(chain.from_iterable(nodes), np.int64, count=n_nodes)
+    return np.fromiter(chain.from_iterable(nodes), dtype=object, count=n_nodes)
+
+
+def _read_attribute(
+    graphs: list[nx.Graph], nodes: list[list[Hashable]], name: Hashable
+) -> list[Any] | None:
+    """The attribute of every node, or None if no node has it."""
+    values = [
+        attributes.get(name, _MISSING)
+        for graph in graphs
+        for _, attributes in graph.nodes(data=True)
+    ]
+    n_missing = sum(value is _MISSING for value in values)
+    if n_missing == len(values):
+        return None
+    if n_missing:
+        position = next(i for i, value in enumerate(values) if value is _MISSING)
+        raise ValueError(
+            f"{_locate(nodes, position)} has no attribute {name!r}, which other nodes"
+            f" have ({n_missing} of {len(values)} nodes lack it). Set it on every node,"
+            f" for example with networkx.set_node_attributes."
+        )
+    return values
+
+
+def _read_labels(
+    graphs: list[nx.Graph],
+    nodes: list[list[Hashable]],
+    node_label: Hashable | None,
+    node_features: Hashable | None,
+) -> tuple[NDArray[np.int32] | None, tuple[Hashable, ...]]:
+    if node_label is None:
+        return None, ()
+    values = _read_attribute(graphs, nodes, node_label)
+    if values is None:
+        others = sort_labels(
+            {key for g in graphs for _, data in g.nodes(data=True) for key in data}
+        )
+        if node_label != DEFAULT_NODE_LABEL:
+            raise ValueError(
+                f"No node of any graph has the attribute {node_label!r} (node_label);"
+                f" the nodes have {_enumerate(others)}. Pass node_label=None for"
+                " graphs without labels."
+            )
+        if others and node_features is None:
+            warnings.warn(
+                f"No node has the attribute {node_label!r}, so all nodes are taken as"
+                f" alike, although they have {_enumerate(others)}. Name the attribute to"
+                " use with node_label= (categories) or node_features= (numbers), or"
+                " pass node_label=None to ignore them.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return None, ()
+    try:
+        distinct = set(values)
+    except TypeError:
+        position = next(i for i, value in enumerate(values) if not _is_hashable(value))
+        raise TypeError(
+            f"{_locate(nodes, position)} has the label {values[position]!r} of type"
+            f" {type(values[position]).__name__}, which is not hashable. Labels are"
+            " categories such as strings or integers; pass vectors through node_features."
+        ) from None
+    if any(label != label for label in distinct):
+        position = next(i for i, value in enumerate(values) if value != value)
+        raise ValueError(
+            f"{_locate(nodes, position)} has the label NaN under {node_label!r}."
+            " Replace missing labels by a category of their own."
+        )
+    labels = sort_labels(distinct)
+    number = {label: i for i, label in enumerate(labels)}
+    label_ids = np.fromiter(map(number.__getitem__, values), np.int32, count=len(values))
+    return label_ids, tuple(labels)
+
+
+def _read_features(
+    graphs: list[nx.Graph], nodes: list[list[Hashable]], node_features: Hashable | None
+) -> NDArray[np.float32] | None:
+    if node_features is None:
+        return None
+    values = _read_attribute(graphs, nodes, node_features)
+    if values is None:
+        raise ValueError(
+            f"No node of any graph has the attribute {node_features!r} (node_features)."
+        )
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        array = np.empty(0)  # ragged or not numbers: the search below finds where
+    if array.ndim == 1 and len(array) == len(values):
+        array = array[:, None]
+    if array.ndim != 2 or array.shape[1] == 0:
+        raise _features_error(nodes, values, node_features)
+    with np.errstate(over="ignore"):
+        features = array.astype(np.float32)
+    if not np.isfinite(features).all():
+        position = int(np.flatnonzero(~np.isfinite(features).all(axis=1))[0])
+        value = array[position][~np.isfinite(features[position])][0]
+        what = "NaN" if math.isnan(value) else "an infinite or too large value"
+        raise ValueError(
+            f"{_locate(nodes, position)} has {what} in its features {node_features!r}."
+            " Impute or remove it: features have to be finite 32-bit numbers."
+        )
+    return features
+
+
+def _features_error(nodes: list[list[Hashable]], values: list[Any], name: Hashable) -> ValueError:
+    """Find the first node whose features do not fit, and say why."""
+    width: int | None = None
+    for position, value in enumerate(values):
+        try:
+            vector = np.atleast_1d(np.asarray(value, dtype=np.float64))
+        except (TypeError, ValueError):
+            return ValueError(
+                f"{_locate(nodes, position)} has {value!r} as its features {name!r}, which"
+                " is not a number or a vector of numbers; pass categories through node_label."
+            )
+        width = len(vector) if width is None else width
+        if vector.ndim != 1 or vector.size == 0 or len(vector) != width:
+            return ValueError(
+                f"{_locate(nodes, position)} has features {name!r} of shape {vector.shape},"
+                f" but every node needs a vector of the same length as the first ({width})."
+            )
+    return ValueError(f"The features {name!r} mix numbers and vectors of numbers.")
+
+
+def _locate(nodes: Sequence[Sequence[Hashable]], position: int) -> str:
+    """'Graph 3, node 'a'' for a position in the flat list of all nodes."""
+    for index, names in enumerate(nodes):
+        if position < len(names):
+            return f"Graph {index}, node {names[position]!r},"
+        position -= len(names)
+    raise IndexError(position)
+
+
+def _enumerate(names: Sequence[Hashable]) -> str:
+    shown = ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
+    return f"the attributes {shown}" if names else "no attributes"
+
+
+def _is_hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True

@@ -1,0 +1,323 @@
+"""The network: LoFI layers, pooling and head, as plain PyTorch modules.
+
+``LoFILayer`` is the formula of the paper, line by line; ``LoFINetwork`` stacks layers,
+pools their outputs per graph and ends in a small perceptron. Nothing here knows about
+graphs, estimators or training: tensors in, logits out.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+KERNELS = ("intersection", "l1")
+POOLINGS = ("sum", "mean", "max")
+READOUTS = ("all", "last")
+
+# Cosines lie in [-1, 1]: at a temperature of 1 a node would start out spread almost
+# evenly over the words, and histograms would hold little but the size of an egonet.
+INITIAL_TEMPERATURE = 5.0
+
+# torch announces once per process that its CSR tensors are in beta. Let it do so here,
+# where we choose to use them, and not in the face of the user.
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    torch.eye(1).to_sparse_csr()
+
+
+def csr_incidence(offsets: Tensor, members: Tensor) -> Tensor:
+    """Egonets as a square sparse CSR tensor of zeros and ones.
+
+    The members of the egonet of node ``v`` are
+    ``members[offsets[v] : offsets[v + 1]]``.
+    """
+    n_nodes = len(offsets) - 1
+    ones = torch.ones(len(members), device=members.device)
+    return torch.sparse_csr_tensor(
+        offsets, members, ones, size=(n_nodes, n_nodes), check_invariants=False
+    )
+
+
+class LoFILayer(nn.Module):
+    r"""Localized feature-based histogram intersection.
+
+    Each mask :math:`j` holds a dictionary of words :math:`w_i`, a learned histogram
+    :math:`f_j` over these words and a temperature :math:`t_j`. A node is softly assigned
+    to the words by cosine similarity, an egonet is the histogram of its members, and the
+    node's new feature is how well that histogram fits the learned one:
+
+    .. math::
+        s(x_u)_i &= \mathrm{softmax}_i \bigl( t_j \cos(x_u, w_i) \bigr) \\
+        h_v &= \sum_{u \in N_v} s(x_u) \\
+        z_{v,j} &= K(h_v, f_j)
+
+    with :math:`K(h, f) = \tfrac12 (|h|_1 + |f|_1 - |h - f|_1)` for
+    ``kernel="intersection"`` (which is :math:`\sum_i \min(h_i, f_i)`), and
+    :math:`K(h, f) = 1 - \tfrac12 |h - f|_1` for ``kernel="l1"``.
+
+    Parameters
+    ----------
+    n_features : int
+        Width of the node features.
+
+    n_masks : int
+        Number of masks, the width of the output.
+
+    n_words : int
+        Number of words in each mask's dictionary.
+
+    kernel : {"l1", "intersection"}, default="l1"
+        How histograms are compared.
+
+    egonet_size : float, default=1.0
+        Typical number of members of an egonet. Learned histograms start with this mass,
+        so that they are within reach of the data.
+
+    generator : torch.Generator, default=None
+        Source of the initial values; None is torch's global generator.
+
+    Attributes
+    ----------
+    dictionary : Parameter of shape (n_masks, n_words, n_features)
+
+    histogram : Parameter of shape (n_masks, n_words)
+        Non-negative; :meth:`clip_histogram_` restores this after an optimiser's step.
+
+    temperature : Parameter of shape (n_masks,)
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        n_masks: int,
+        n_words: int,
+        kernel: str = "l1",
+        *,
+        egonet_size: float = 1.0,
+        generator: torch.Generator | None = None,
+    ) -> None:
+        super().__init__()
+        _check_choice("kernel", kernel, KERNELS)
+        self.kernel = kernel
+        self.egonet_size = egonet_size
+        self.dictionary = nn.Parameter(torch.empty(n_masks, n_words, n_features))
+        self.histogram = nn.Parameter(torch.empty(n_masks, n_words))
+        self.temperature = nn.Parameter(torch.empty(n_masks))
+        self.reset_parameters(generator)
+
+    @torch.no_grad()
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        n_words = self.histogram.shape[1]
+        self.dictionary.normal_(generator=generator)
+        self.histogram.uniform_(0, 2 * self.egonet_size / n_words, generator=generator)
+        self.temperature.fill_(INITIAL_TEMPERATURE)
+
+    @torch.no_grad()
+    def clip_histogram_(self) -> None:
+        """Project the learned histogram back onto the non-negative numbers."""
+        self.histogram.clamp_(min=0)
+
+    def forward(self, x: Tensor, egonets: Tensor) -> Tensor:
+        """Compare every egonet with every mask.
+
+        Parameters
+        ----------
+        x : Tensor of shape (n_nodes, n_features)
+            Node features.
+
+        egonets : sparse Tensor of shape (n_nodes, n_nodes)
+            Incidence: row ``v`` has ones at the members of the egonet of ``v``.
+
+        Returns
+        -------
+        z : Tensor of shape (n_nodes, n_masks)
+        """
+        n_masks, n_words, _ = self.dictionary.shape
+        x = F.normalize(x, dim=-1)  # (n_nodes, n_features)
+        words = F.normalize(self.dictionary, dim=-1).flatten(
+            0, 1
+        )  # (n_masks * n_words, n_features)
+        cosine = (x @ words.T).unflatten(1, (n_masks, n_words))  # (n_nodes, n_masks, n_words)
+        assignment = torch.softmax(self.temperature[:, None] * cosine, dim=-1)
+        # A node is assigned alike in every egonet that it belongs to, so the histograms
+        # of all egonets are one sparse product.
+        h = (egonets @ assignment.flatten(1)).view_as(assignment)  # (n_nodes, n_masks, n_words)
+        difference = (h - self.histogram).abs().sum(-1)  # (n_nodes, n_masks)
+        if self.kernel == "l1":
+            return 1 - difference / 2
+        return (h.sum(-1) + self.histogram.abs().sum(-1) - difference) / 2
+
+    def extra_repr(self) -> str:
+        n_masks, n_words, n_features = self.dictionary.shape
+        return f"{n_features}, {n_masks}, {n_words}, kernel={self.kernel!r}"
+
+
+class LoFINetwork(nn.Module):
+    r"""Stacked LoFI layers, pooled per graph, with a perceptron as head.
+
+    .. math::
+        Z^{(l)} &= \mathrm{LoFI}_l (Z^{(l-1)}), \quad Z^{(0)} = X \\
+        g &= \bigl[ \mathrm{pool}(Z^{(1)}), \dots, \mathrm{pool}(Z^{(L)}) \bigr] \\
+        \hat y &= W_2 \, \mathrm{relu} ( W_1 \, (g - \mu) / \sigma + b_1 ) + b_2
+
+    where the constants :math:`\mu` and :math:`\sigma` are 0 and 1 until
+    :meth:`calibrate_` sets them. The output is raw: logits for classes, values for
+    regression.
+
+    Parameters
+    ----------
+    n_features : int
+        Width of the node features.
+
+    n_outputs : int
+        Number of classes or regression targets.
+
+    n_layers, n_masks, n_words : int
+        Number of layers, masks in each layer, and words in each mask's dictionary.
+
+    kernel : {"l1", "intersection"}, default="l1"
+        How histograms are compared; see :class:`LoFILayer`.
+
+    pooling : {"sum", "mean", "max"}, default="sum"
+        How the nodes of a graph become one vector.
+
+    readout : {"all", "last"}, default="all"
+        Whether the head sees the pooled output of every layer or of the last one.
+
+    dropout : float, default=0.0
+        Share of the node features that are dropped after each layer in training.
+
+    egonet_size : float, default=1.0
+        Typical number of members of an egonet; see :class:`LoFILayer`.
+
+    generator : torch.Generator, default=None
+        Source of the initial values; None is torch's global generator.
+    """
+
+    embedding_mean: Tensor
+    embedding_scale: Tensor
+
+    def __init__(
+        self,
+        n_features: int,
+        n_outputs: int,
+        *,
+        n_layers: int = 3,
+        n_masks: int = 16,
+        n_words: int = 8,
+        kernel: str = "l1",
+        pooling: str = "sum",
+        readout: str = "all",
+        dropout: float = 0.0,
+        egonet_size: float = 1.0,
+        generator: torch.Generator | None = None,
+    ) -> None:
+        super().__init__()
+        _check_choice("pooling", pooling, POOLINGS)
+        _check_choice("readout", readout, READOUTS)
+        self.pooling = pooling
+        self.readout = readout
+        self.dropout = dropout
+        widths = [n_features] + [n_masks] * (n_layers - 1)
+        self.layers = nn.ModuleList(
+            LoFILayer(width, n_masks, n_words, kernel, egonet_size=egonet_size, generator=generator)
+            for width in widths
+        )
+        n_embedding = n_masks * (n_layers if readout == "all" else 1)
+        self.register_buffer("embedding_mean", torch.zeros(n_embedding))
+        self.register_buffer("embedding_scale", torch.ones(n_embedding))
+        # skip_init, because nn.Linear fills itself from the global generator.
+        self.hidden = nn.utils.skip_init(nn.Linear, n_embedding, n_embedding)
+        self.output = nn.utils.skip_init(nn.Linear, n_embedding, n_outputs)
+        self.reset_parameters(generator)
+
+    @torch.no_grad()
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        for layer in self.layers:
+            layer.reset_parameters(generator)
+        for linear in (self.hidden, self.output):
+            bound = linear.in_features**-0.5  # as nn.Linear does
+            linear.weight.uniform_(-bound, bound, generator=generator)
+            linear.bias.uniform_(-bound, bound, generator=generator)
+
+    @torch.no_grad()
+    def calibrate_(self, mean: Tensor, scale: Tensor) -> None:
+        """Set the constants that bring pooled vectors to zero mean and unit variance.
+
+        Batch normalisation would do the same anew for every batch, but then a graph's
+        output would depend on its neighbours in the batch and on their weights.
+        """
+        self.embedding_mean.copy_(mean)
+        self.embedding_scale.copy_(scale)
+
+    def clip_histograms_(self) -> None:
+        """Make all learned histograms non-negative again, after an optimiser's step."""
+        for layer in self.layers:
+            layer.clip_histogram_()
+
+    def embed(
+        self,
+        x: Tensor,
+        egonets: Tensor,
+        graph_offsets: Tensor,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:
+        """Pooled vectors of the graphs, the input of the head.
+
+        The arguments are those of :meth:`forward`; the result is of shape
+        (n_graphs, n_layers * n_masks), or (n_graphs, n_masks) for ``readout="last"``.
+        """
+        pooled = []
+        for layer in self.layers:
+            x = layer(x, egonets)  # (n_nodes, n_masks)
+            x = self._drop(x, generator)
+            if self.readout == "all" or layer is self.layers[-1]:
+                pooled.append(torch.segment_reduce(x, self.pooling, offsets=graph_offsets))
+        return torch.cat(pooled, dim=1)
+
+    def forward(
+        self,
+        x: Tensor,
+        egonets: Tensor,
+        graph_offsets: Tensor,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:
+        """Outputs of all graphs of a batch.
+
+        Parameters
+        ----------
+        x : Tensor of shape (n_nodes, n_features)
+            Features of the nodes of all graphs, one graph after the other.
+
+        egonets : sparse Tensor of shape (n_nodes, n_nodes)
+            Incidence of the egonets.
+
+        graph_offsets : Tensor of shape (n_graphs + 1,)
+            The nodes of graph ``i`` are those from ``graph_offsets[i]`` up to
+            ``graph_offsets[i + 1]``; no graph is empty.
+
+        generator : torch.Generator, default=None
+            Source of the dropout; None is torch's global generator.
+
+        Returns
+        -------
+        outputs : Tensor of shape (n_graphs, n_outputs)
+        """
+        embedding = self.embed(x, egonets, graph_offsets, generator)
+        standardised = (embedding - self.embedding_mean) / self.embedding_scale
+        return self.output(torch.relu(self.hidden(standardised)))
+
+    def _drop(self, x: Tensor, generator: torch.Generator | None) -> Tensor:
+        # As functional.dropout, which cannot be given a generator.
+        if not self.training or self.dropout == 0:
+            return x
+        keep = torch.empty_like(x).bernoulli_(1 - self.dropout, generator=generator)
+        return x * keep / (1 - self.dropout)
+
+
+def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ValueError(f"{name} has to be one of {choices}, got {value!r}.")

@@ -1,0 +1,388 @@
+"""From graphs to batches of tensors, and the skorch net that trains on them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from skorch import NeuralNet
+from skorch.callbacks import Callback, EarlyStopping, EpochTimer, PassthroughScoring
+from torch import Tensor
+from tqdm import tqdm
+
+from sklofi.egonets import egonet_incidence
+from sklofi.graphs import GraphSet, sort_labels, take_segments
+from sklofi.nn import csr_incidence
+
+# Prediction keeps no gradients, so its batches can be larger than those of training.
+PREDICTION_BATCH_SIZE = 256
+
+
+@dataclass(frozen=True, eq=False)
+class NodeEncoder:
+    """How the nodes of a training set become vectors.
+
+    A node's vector is the one-hot code of its label, followed by its standardised
+    features. Nodes without labels all have the same one: a constant column, which also
+    keeps the magnitude of features when LoFI scales vectors to unit norm.
+    """
+
+    labels: tuple[Hashable, ...]
+    has_labels: bool
+    feature_mean: NDArray[np.float64]
+    feature_scale: NDArray[np.float64]
+
+    @classmethod
+    def fit(cls, graphs: GraphSet, weight: NDArray[np.float64]) -> NodeEncoder:
+        """Learn the labels that occur, and the weighted location and scale of features."""
+        n_features = 0 if graphs.features is None else graphs.features.shape[1]
+        mean, scale = np.zeros(n_features), np.ones(n_features)
+        if graphs.features is not None:
+            node_weight = np.repeat(weight, np.diff(graphs.node_offsets))
+            mean, scale = weighted_mean_and_scale(graphs.features.astype(np.float64), node_weight)
+        if graphs.label_ids is None:
+            return cls((None,), False, mean, scale)
+        present = np.unique(graphs.label_ids).tolist()
+        labels = tuple(sort_labels(graphs.labels[i] for i in present))
+        return cls(labels, True, mean, scale)
+
+    @property
+    def n_columns(self) -> int:
+        return len(self.labels) + len(self.feature_mean)
+
+    def encode(
+        self, graphs: GraphSet, handle_unknown: str, owner: str
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Column of each node's label, and the standardised features.
+
+        A label that was not there in training gets the column ``len(self.labels)``.
+        """
+        self._check_same_kind(graphs, owner)
+        if graphs.label_ids is None:
+            columns = np.zeros(graphs.n_nodes, dtype=np.int64)
+        else:
+            column_of = {label: column for column, label in enumerate(self.labels)}
+            unknown = len(self.labels)
+            table = [column_of.get(label, unknown) for label in graphs.labels]
+            columns = np.array(table, dtype=np.int64)[graphs.label_ids]
+            if handle_unknown == "error" and (columns == unknown).any():
+                node = int(np.flatnonzero(columns == unknown)[0])
+                graph = int(np.searchsorted(graphs.node_offsets, node, side="right")) - 1
+                name = list(graphs[graph])[node - graphs.node_offsets[graph]]
+                raise ValueError(
+                    f"Graph {graph}, node {name!r}, has the label"
+                    f" {graphs.labels[graphs.label_ids[node]]!r}, which no training graph"
+                    ' has. Set handle_unknown="ignore" to take it as an all-zero vector.'
+                )
+        if graphs.features is None:
+            return columns, np.empty((graphs.n_nodes, 0), dtype=np.float32)
+        features = (graphs.features - self.feature_mean) / self.feature_scale
+        return columns, features.astype(np.float32)
+
+    def _check_same_kind(self, graphs: GraphSet, owner: str) -> None:
+        if (graphs.label_ids is not None) != self.has_labels:
+            here, there = ("without", "with") if self.has_labels else ("with", "without")
+            raise ValueError(
+                f"X has graphs {here} node labels, but {owner} was fitted on graphs"
+                f" {there} node labels. Convert both in the same way."
+            )
+        n_features = 0 if graphs.features is None else graphs.features.shape[1]
+        if n_features != len(self.feature_mean):
+            raise ValueError(
+                f"X has {n_features} node features, but {owner} is expecting"
+                f" {len(self.feature_mean)} node features as input."
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """Some graphs as one big graph of several components."""
+
+    x: Tensor  # (n_nodes, n_columns)
+    egonets: Tensor  # sparse (n_nodes, n_nodes)
+    graph_offsets: Tensor  # (n_graphs + 1,)
+    weight: Tensor  # (n_graphs,)
+
+    def __len__(self) -> int:
+        return len(self.weight)
+
+    def to(self, device: str | torch.device) -> Batch:
+        return replace(self, **{name: tensor.to(device) for name, tensor in vars(self).items()})
+
+
+class GraphDataset(torch.utils.data.Dataset):  # type: ignore[type-arg]
+    """Encoded graphs with their egonets, from which batches are sliced.
+
+    ``X`` and ``y`` are public because skorch's scoring callbacks look for them.
+    """
+
+    def __init__(
+        self,
+        graphs: GraphSet,
+        encoder: NodeEncoder,
+        *,
+        radius: int,
+        handle_unknown: str = "ignore",
+        owner: str = "the estimator",
+        y: NDArray[Any] | None = None,
+        weight: NDArray[np.float64] | None = None,
+    ) -> None:
+        columns, features = encoder.encode(graphs, handle_unknown, owner)
+        incidence = egonet_incidence(graphs, radius)
+        first_node = np.repeat(graphs.node_offsets[:-1], np.diff(graphs.node_offsets))
+        weight = np.ones(len(graphs)) if weight is None else weight / weight.mean()
+        self.X = graphs
+        self.y = torch.zeros(len(graphs)) if y is None else torch.from_numpy(y)
+        self.weight = torch.from_numpy(weight.astype(np.float32))
+        self.egonet_size = incidence.nnz / graphs.n_nodes
+        self._columns, self._features = columns, features
+        # The last row is for labels that were not there in training.
+        self._one_hot = np.eye(len(encoder.labels) + 1, len(encoder.labels), dtype=np.float32)
+        self._member_offsets = incidence.indptr.astype(np.int64)
+        # Counted from the first node of the graph, so that slices need no renumbering.
+        self._members = incidence.indices - np.repeat(first_node, np.diff(incidence.indptr))
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def __getitem__(self, rows: Any) -> tuple[Batch, Tensor]:
+        rows = np.atleast_1d(rows)
+        nodes, graph_offsets = take_segments(self.X.node_offsets, rows)
+        members, member_offsets = take_segments(self._member_offsets, nodes)
+        first_node = np.repeat(graph_offsets[:-1], np.diff(graph_offsets))
+        shifted = self._members[members] + np.repeat(first_node, np.diff(member_offsets))
+        x = np.concatenate([self._one_hot[self._columns[nodes]], self._features[nodes]], axis=1)
+        batch = Batch(
+            x=torch.from_numpy(x),
+            egonets=csr_incidence(
+                torch.from_numpy(member_offsets.astype(np.int32)),
+                torch.from_numpy(shifted.astype(np.int32)),
+            ),
+            graph_offsets=torch.from_numpy(graph_offsets),
+            weight=self.weight[rows],
+        )
+        return batch, self.y[rows]
+
+
+class BatchLoader:
+    """Iterate over a :class:`GraphDataset` in batches, shuffled by a generator if given.
+
+    It stands where skorch expects torch's DataLoader, which would fetch graph by graph
+    and draw from the global random generator.
+    """
+
+    def __init__(
+        self,
+        dataset: GraphDataset,
+        batch_size: int,
+        device: str = "cpu",
+        generator: torch.Generator | None = None,
+    ) -> None:
+        self.dataset = dataset
+        self.batch_size = batch_size
+        self.device = device
+        self.generator = generator
+
+    def __len__(self) -> int:
+        return -(-len(self.dataset) // self.batch_size)
+
+    def __iter__(self) -> Iterator[tuple[Batch, Tensor]]:
+        n_graphs = len(self.dataset)
+        order = np.arange(n_graphs)
+        if self.generator is not None:
+            order = torch.randperm(n_graphs, generator=self.generator).numpy()
+        for start in range(0, n_graphs, self.batch_size):
+            batch, y = self.dataset[order[start : start + self.batch_size]]
+            yield batch.to(self.device), y.to(self.device)
+
+
+class LoFINet(NeuralNet):
+    """The skorch net that the estimators hold.
+
+    What it adds to skorch: batches of graphs, weighted losses, histograms kept
+    non-negative, a validation score, and randomness from its own generator alone.
+    """
+
+    def get_default_callbacks(self) -> list[tuple[str, Callback]]:
+        return [
+            ("epoch_timer", EpochTimer()),
+            ("train_loss", PassthroughScoring("train_loss", on_train=True)),
+            ("valid_loss", PassthroughScoring("valid_loss")),
+            ("valid_score", PassthroughScoring("valid_score", lower_is_better=False)),
+        ]
+
+    def get_split_datasets(self, X: Any, y: Any = None, **params: Any) -> tuple[Any, Any]:
+        return X  # the estimator has split already: (training, validation or None)
+
+    def on_train_begin(self, net: NeuralNet, **kwargs: Any) -> None:
+        # Dropout draws on the device of the net, batch order and initial values on the
+        # CPU; the seed of the first comes from the second.
+        seed = int(torch.randint(2**62, (), generator=self.iterator_train__generator))
+        self.dropout_generator_ = torch.Generator(self.device).manual_seed(seed)
+
+    def on_train_end(self, net: NeuralNet, **kwargs: Any) -> None:
+        self.dropout_generator_ = None
+
+    def on_epoch_begin(self, net: NeuralNet, **kwargs: Any) -> None:
+        if self.history:
+            # What was recorded per batch has been averaged; a long fit would drown in it.
+            self.history[-1]["batches"].clear()
+        super().on_epoch_begin(net, **kwargs)
+
+    def train_step(self, batch: Any, **params: Any) -> dict[str, Tensor]:
+        step = super().train_step(batch, **params)
+        self.module_.clip_histograms_()
+        return step
+
+    def validation_step(self, batch: Any, **params: Any) -> dict[str, Tensor]:
+        step = super().validation_step(batch, **params)
+        graphs, y = batch
+        score = (graphs.weight * self.scores(step["y_pred"], y)).mean()
+        self.history.record_batch("valid_score", score.item())
+        return step
+
+    def infer(self, x: Batch, **params: Any) -> Tensor:
+        generator = self.dropout_generator_ if self.module_.training else None
+        return self.module_(x.x, x.egonets, x.graph_offsets, generator)
+
+    def embed(self, dataset: GraphDataset) -> Tensor:
+        """The pooled vectors of all graphs, before the head."""
+        self.module_.eval()
+        with torch.no_grad():
+            return torch.cat(
+                [
+                    self.module_.embed(batch.x, batch.egonets, batch.graph_offsets).cpu()
+                    for batch, _ in self.get_iterator(dataset)
+                ]
+            )
+
+    def calibrate_(self, dataset: GraphDataset) -> None:
+        """Let the head see pooled vectors of zero mean and unit variance at the start."""
+        embedding = self.embed(dataset).double().numpy()
+        mean, scale = weighted_mean_and_scale(embedding, dataset.weight.double().numpy())
+        self.module_.calibrate_(torch.from_numpy(mean), torch.from_numpy(scale))
+
+    def get_loss(self, y_pred: Tensor, y_true: Tensor, X: Batch, training: bool = False) -> Tensor:
+        losses = self.criterion_(y_pred, y_true).reshape(len(X), -1).mean(dim=1)
+        return (X.weight * losses).mean()
+
+
+class ClassifierNet(LoFINet):
+    def scores(self, y_pred: Tensor, y_true: Tensor) -> Tensor:
+        """Accuracy, graph by graph."""
+        return (y_pred.argmax(dim=1) == y_true).float()
+
+    def predict_proba(self, X: GraphDataset) -> NDArray[np.float64]:
+        return torch.softmax(self.forward(X).double(), dim=1).numpy()
+
+    def predict(self, X: GraphDataset) -> NDArray[np.int64]:
+        return self.predict_proba(X).argmax(axis=1)
+
+
+class RegressorNet(LoFINet):
+    def scores(self, y_pred: Tensor, y_true: Tensor) -> Tensor:
+        """R^2 against the training targets, which are standardised, graph by graph."""
+        return 1 - (y_pred - y_true).square().mean(dim=1)
+
+
+class ProgressLog(Callback):
+    """A progress bar on a terminal, plain lines elsewhere."""
+
+    N_LINES = 20
+
+    def __init__(self, title: str, max_epochs: int, verbose: int) -> None:
+        self.title = title
+        self.max_epochs = max_epochs
+        self.line_every = 1 if verbose > 1 else max(1, max_epochs // self.N_LINES)
+
+    def on_train_begin(self, net: NeuralNet, **kwargs: Any) -> None:
+        self.first_epoch = len(net.history)
+        self.bar = None
+        if sys.stderr.isatty():
+            self.bar = tqdm(total=self.max_epochs, desc=self.title, unit="epoch")
+
+    def on_epoch_end(self, net: NeuralNet, **kwargs: Any) -> None:
+        epoch = len(net.history) - self.first_epoch
+        if self.bar is not None:
+            self.bar.set_postfix_str(self._figures(net), refresh=False)
+            self.bar.update()
+        elif epoch == 1 or epoch % self.line_every == 0:
+            print(f"[{self.title}] epoch {epoch}/{self.max_epochs}: {self._figures(net)}")
+
+    def on_train_end(self, net: NeuralNet, **kwargs: Any) -> None:
+        if self.bar is not None:
+            self.bar.close()
+        n_epochs = len(net.history) - self.first_epoch
+        if n_epochs < self.max_epochs:
+            print(f"[{self.title}] stopped after epoch {n_epochs} of {self.max_epochs}")
+
+    def _figures(self, net: NeuralNet) -> str:
+        row = net.history[-1]
+        names = ("train_loss", "valid_loss", "valid_score")
+        return ", ".join(f"{name}={row[name]:.4g}" for name in names if name in row)
+
+
+class EpochTasks(Callback):
+    """Report every epoch to the callbacks of scikit-learn (1.9 and later)."""
+
+    def __init__(self, estimator: Any, context: Any) -> None:
+        self.estimator = estimator
+        self.context = context
+
+    def on_epoch_begin(self, net: NeuralNet, **kwargs: Any) -> None:
+        self.epoch = self.context.subcontext(task_name="epoch")
+        self.epoch.call_on_fit_task_begin(estimator=self.estimator)
+
+    def on_epoch_end(self, net: NeuralNet, **kwargs: Any) -> None:
+        # The estimator has its fitted attributes while it trains, so a copy of it can
+        # predict as it is: nothing has to be reconstructed.
+        stop = self.epoch.call_on_fit_task_end(
+            estimator=self.estimator, reconstruction_attributes={}
+        )
+        if stop:
+            raise KeyboardInterrupt  # how skorch's callbacks end the training
+
+
+def restore_best(patience: int) -> EarlyStopping:
+    """Stop when the validation loss stalls, and go back to the best weights."""
+    return EarlyStopping("valid_loss", patience=patience, load_best=True, sink=_silent)
+
+
+def _silent(message: str) -> None:
+    """The sink for messages that nobody asked for."""
+
+
+def split_validation(
+    strata: NDArray[Any], fraction: float, random_state: np.random.RandomState
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Set a part of every stratum aside, but never its last member.
+
+    Unlike scikit-learn's stratified splits this works for classes of one or two members
+    and for parts too small to hold every class; the validation part may then be empty.
+    """
+    order = random_state.permutation(len(strata))
+    order = order[np.argsort(strata[order], kind="stable")]
+    _, first = np.unique(strata[order], return_index=True)
+    candidates = np.delete(order, first)
+    n_validation = min(max(1, round(fraction * len(strata))), len(candidates))
+    # Evenly spaced positions in an order sorted by stratum: a stratified sample.
+    step = len(candidates) / max(1, n_validation)
+    positions = (np.arange(n_validation) + random_state.uniform()) * step
+    validation = np.sort(candidates[positions.astype(np.int64)])
+    return np.setdiff1d(order, validation), validation
+
+
+def weighted_mean_and_scale(
+    values: NDArray[np.float64], weight: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Column means and standard deviations; the latter 1 for constant columns."""
+    mean = np.average(values, axis=0, weights=weight)
+    scale = np.sqrt(np.average((values - mean) ** 2, axis=0, weights=weight))
+    # A column that is constant but for rounding has to count as constant.
+    constant = scale <= 10 * np.finfo(np.float32).eps * np.abs(mean)
+    return mean, np.where(constant, 1.0, scale)
