@@ -125,24 +125,24 @@ def make_motif_graphs(
     >>> from sklofi.datasets import make_motif_graphs
     >>> graphs, y, motif_nodes = make_motif_graphs(4, random_state=0, return_motif_nodes=True)
     >>> y
-    array([1, 0, 1, 0])
-    >>> sorted(graphs[0].nodes[node]["label"] for node in motif_nodes[0])
+    array([0, 1, 1, 0])
+    >>> sorted(graphs[1].nodes[node]["label"] for node in motif_nodes[1])
     ['N', 'O', 'O']
     """
-    random_state = check_random_state(random_state)
+    rng: np.random.RandomState = check_random_state(random_state)
     motifs = [_nitro_group()] if motifs is None else list(motifs)
     if n_nodes < sum(map(len, motifs)):
         raise ValueError(
             f"n_nodes={n_nodes} is too small to scatter the labels of all motifs, which"
             f" have {sum(map(len, motifs))} nodes together."
         )
-    y = random_state.permutation(np.arange(n_graphs) % (len(motifs) + 1))
+    y = rng.permutation(np.arange(n_graphs) % (len(motifs) + 1))
     graphs, motif_nodes = [], []
     for planted in y:
-        graph = _background(n_nodes, background_labels, random_state)
+        graph = _background(n_nodes, background_labels, rng)
         nodes: set[int] = set()
         # No two scattered nodes hang on the same background node.
-        anchors = iter(random_state.permutation(n_nodes).tolist())
+        anchors = iter(rng.permutation(n_nodes).tolist())
         for number, motif in enumerate(motifs, start=1):
             first = len(graph)
             new = {node: first + i for i, node in enumerate(motif)}
@@ -152,10 +152,10 @@ def make_motif_graphs(
             if number == planted:
                 nodes.update(new.values())
                 graph.add_edges_from((new[u], new[v]) for u, v in motif.edges)
-                graph.add_edge(first + random_state.randint(len(motif)), next(anchors))
+                graph.add_edge(first + rng.randint(len(motif)), next(anchors))
             else:
                 graph.add_edges_from((node, next(anchors)) for node in new.values())
-        role = random_state.permutation(len(graph)).tolist()
+        role = rng.permutation(len(graph)).tolist()
         graphs.append(_renumber(graph, role))
         motif_nodes.append({role[node] for node in nodes})
     return (graphs, y, motif_nodes) if return_motif_nodes else (graphs, y)

@@ -237,7 +237,7 @@ class LoFINetwork(nn.Module):
     @torch.no_grad()
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         for layer in self.layers:
-            layer.reset_parameters(generator)
+            layer.reset_parameters(generator)  # type: ignore[operator]
         for linear in (self.hidden, self.output):
             bound = linear.in_features**-0.5  # as nn.Linear does
             linear.weight.uniform_(-bound, bound, generator=generator)
@@ -256,7 +256,7 @@ class LoFINetwork(nn.Module):
     def clip_histograms_(self) -> None:
         """Make all learned histograms non-negative again, after an optimiser's step."""
         for layer in self.layers:
-            layer.clip_histogram_()
+            layer.clip_histogram_()  # type: ignore[operator]
 
     def embed(
         self,

@@ -115,7 +115,7 @@ class Batch:
         return replace(self, **{name: tensor.to(device) for name, tensor in vars(self).items()})
 
 
-class GraphDataset(torch.utils.data.Dataset):  # type: ignore[type-arg]
+class GraphDataset(torch.utils.data.Dataset):
     """Encoded graphs with their egonets, from which batches are sliced.
 
     ``X`` and ``y`` are public because skorch's scoring callbacks look for them.
@@ -223,7 +223,9 @@ class LoFINet(NeuralNet):
         # Dropout draws on the device of the net, batch order and initial values on the
         # CPU; the seed of the first comes from the second.
         seed = int(torch.randint(2**62, (), generator=self.iterator_train__generator))
-        self.dropout_generator_ = torch.Generator(self.device).manual_seed(seed)
+        self.dropout_generator_: torch.Generator | None = torch.Generator(self.device).manual_seed(
+            seed
+        )
 
     def on_train_end(self, net: NeuralNet, **kwargs: Any) -> None:
         self.dropout_generator_ = None
