@@ -137,14 +137,13 @@ class LoFILayer(nn.Module):
         """
         n_masks, n_words, _ = self.dictionary.shape
         x = F.normalize(x, dim=-1)  # (n_nodes, n_features)
-        words = F.normalize(self.dictionary, dim=-1).flatten(
-            0, 1
-        )  # (n_masks * n_words, n_features)
-        cosine = (x @ words.T).unflatten(1, (n_masks, n_words))  # (n_nodes, n_masks, n_words)
+        words = F.normalize(self.dictionary, dim=-1)  # (n_masks, n_words, n_features)
+        cosine = (x @ words.flatten(0, 1).T).unflatten(1, (n_masks, n_words))
+        # assignment, h: (n_nodes, n_masks, n_words)
         assignment = torch.softmax(self.temperature[:, None] * cosine, dim=-1)
         # A node is assigned alike in every egonet that it belongs to, so the histograms
         # of all egonets are one sparse product.
-        h = (egonets @ assignment.flatten(1)).view_as(assignment)  # (n_nodes, n_masks, n_words)
+        h = (egonets @ assignment.flatten(1)).view_as(assignment)
         difference = (h - self.histogram).abs().sum(-1)  # (n_nodes, n_masks)
         if self.kernel == "l1":
             return 1 - difference / 2

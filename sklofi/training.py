@@ -223,12 +223,10 @@ class LoFINet(NeuralNet):
         # Dropout draws on the device of the net, batch order and initial values on the
         # CPU; the seed of the first comes from the second.
         seed = int(torch.randint(2**62, (), generator=self.iterator_train__generator))
-        self.dropout_generator_: torch.Generator | None = torch.Generator(self.device).manual_seed(
-            seed
-        )
+        self.dropout_generator_ = torch.Generator(self.device).manual_seed(seed)
 
     def on_train_end(self, net: NeuralNet, **kwargs: Any) -> None:
-        self.dropout_generator_ = None
+        del self.dropout_generator_  # belongs to a device, so it must not be pickled
 
     def on_epoch_begin(self, net: NeuralNet, **kwargs: Any) -> None:
         if self.history:

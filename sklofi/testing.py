@@ -1,0 +1,572 @@
+"""The scikit-learn contract for estimators whose X is a list of graphs.
+
+scikit-learn's own ``check_estimator`` builds tables, so it skips nearly everything for an
+estimator of graphs. :func:`check_graph_estimator` asks the same questions with graphs.
+"""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import random
+import sys
+from collections.abc import Callable, Iterator
+from functools import partial
+from inspect import signature
+from typing import Any
+
+import networkx as nx
+import numpy as np
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_validate
+from sklearn.pipeline import make_pipeline
+from sklearn.utils import estimator_checks as sklearn_checks
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from sklofi.graphs import GraphSet
+
+__all__ = ["check_graph_estimator", "graph_estimator_checks"]
+
+# What an estimator may offer, and what has to agree between two of them.
+_METHODS = ("predict", "predict_proba", "decision_function", "transform")
+
+# The checks of scikit-learn that need no data, as far as the installed version has them.
+_SKLEARN_CHECKS = (
+    "check_estimator_cloneable",
+    "check_estimator_repr",
+    "check_no_attributes_set_in_init",
+    "check_parameters_default_constructible",
+    "check_get_params_invariance",
+    "check_set_params",
+    "check_do_not_raise_errors_in_init_or_set_params",
+    "check_mixin_order",
+    "check_valid_tag_types",
+)
+
+
+def check_graph_estimator(
+    estimator: Any,
+    *,
+    expected_failed_checks: dict[str, str] | None = None,
+    on_fail: str | None = "raise",
+) -> list[dict[str, Any]]:
+    """Hold an estimator of graphs to the contract of scikit-learn.
+
+    The estimator is any object that scikit-learn would call one, with a ``fit`` that
+    takes a list of networkx graphs, categorical labels in the node attribute "label":
+    classifiers, regressors, transformers. Each check works on a clone. Give the estimator
+    parameters that make it fast, and whatever ``random_state`` you like.
+
+    Parameters
+    ----------
+    estimator : estimator instance
+        What to check.
+
+    expected_failed_checks : dict of str to str, default=None
+        Names of checks that are allowed to fail, each with the reason.
+
+    on_fail : {"raise"} or None, default="raise"
+        Whether to raise the error of the first check that fails, or to go on and only
+        report it.
+
+    Returns
+    -------
+    results : list of dict
+        For each check its ``check_name``, its ``status`` ("passed", "failed" or "xfail"),
+        the ``exception`` if there was one, and the ``expected_to_fail_reason``.
+
+    See Also
+    --------
+    graph_estimator_checks : The same checks one by one, for ``pytest.mark.parametrize``.
+
+    Examples
+    --------
+    >>> from sklofi import LoFIClassifier
+    >>> from sklofi.testing import check_graph_estimator
+    >>> results = check_graph_estimator(LoFIClassifier(max_epochs=5, n_masks=4))
+    >>> {result["status"] for result in results}
+    {'passed'}
+    """
+    if on_fail not in ("raise", None):
+        raise ValueError(f'on_fail has to be "raise" or None, got {on_fail!r}.')
+    allowed = expected_failed_checks or {}
+    checks = dict(graph_estimator_checks(estimator))
+    if unknown := sorted(set(allowed) - set(checks)):
+        raise ValueError(f"expected_failed_checks names checks that do not exist: {unknown}.")
+    results = []
+    for name, check in checks.items():
+        exception, status = None, "passed"
+        try:
+            check()
+        except Exception as error:
+            if name not in allowed and on_fail == "raise":
+                raise
+            exception, status = error, "xfail" if name in allowed else "failed"
+        results.append(
+            {
+                "check_name": name,
+                "status": status,
+                "exception": exception,
+                "expected_to_fail_reason": allowed.get(name),
+            }
+        )
+    return results
+
+
+def graph_estimator_checks(estimator: Any) -> Iterator[tuple[str, Callable[[], None]]]:
+    """Yield the names and the functions of all checks that apply to an estimator.
+
+    Parameters
+    ----------
+    estimator : estimator instance
+        What to check.
+
+    Yields
+    ------
+    name : str
+        Name of the check.
+
+    check : callable without arguments
+        Raises an exception if the estimator does not pass.
+
+    Examples
+    --------
+    >>> import pytest
+    >>> from sklofi import LoFIRegressor
+    >>> from sklofi.testing import graph_estimator_checks
+    >>> @pytest.mark.parametrize("name, check", graph_estimator_checks(LoFIRegressor()))
+    ... def test_contract(name, check):
+    ...     check()
+    """
+    name = type(estimator).__name__
+    for check_name in _SKLEARN_CHECKS:
+        if hasattr(sklearn_checks, check_name):
+            check = getattr(sklearn_checks, check_name)
+            yield check_name, partial(check, name, clone(estimator))
+    checks = list(_CHECKS)
+    if is_classifier(estimator):
+        checks += _CLASSIFIER_CHECKS
+    if is_regressor(estimator):
+        checks += _REGRESSOR_CHECKS
+    if hasattr(estimator, "transform"):
+        checks += _TRANSFORMER_CHECKS
+    if has_fit_parameter(estimator, "sample_weight"):
+        checks += _WEIGHT_CHECKS
+    for check in checks:
+        yield check.__name__, partial(check, estimator)
+
+
+# The data: small labelled graphs whose target is how often the label "a" occurs.
+
+
+def _graphs(n_graphs: int = 24, seed: int = 0) -> list[nx.Graph]:
+    rng = np.random.RandomState(seed)
+    graphs = []
+    for i in range(n_graphs):
+        graph = nx.gnp_random_graph(5 + i % 4, 0.5, seed=int(rng.randint(1000)))
+        share = 0.1 if i % 2 else 0.9
+        labels = {node: "a" if rng.uniform() < share else "b" for node in graph}
+        nx.set_node_attributes(graph, labels, "label")
+        graphs.append(graph)
+    return graphs
+
+
+def _target(estimator: Any, graphs: list[nx.Graph]) -> Any:
+    counts = [sum(label == "a" for _, label in g.nodes(data="label")) / len(g) for g in graphs]
+    if is_classifier(estimator):
+        return np.array([int(count > 0.5) for count in counts])
+    return np.array(counts)
+
+
+def _seeded(estimator: Any, seed: int = 0) -> Any:
+    estimator = clone(estimator)
+    if "random_state" in signature(type(estimator)).parameters:
+        estimator.set_params(random_state=seed)
+    return estimator
+
+
+def _fitted(estimator: Any) -> tuple[Any, list[nx.Graph], Any]:
+    graphs = _graphs()
+    y = _target(estimator, graphs)
+    return _seeded(estimator).fit(graphs, y), graphs, y
+
+
+def _outputs(estimator: Any, X: Any) -> dict[str, Any]:
+    return {name: getattr(estimator, name)(X) for name in _METHODS if hasattr(estimator, name)}
+
+
+def _assert_same(one: dict[str, Any], other: dict[str, Any], exact: bool = False) -> None:
+    assert one.keys() == other.keys()
+    for name in one:
+        a, b = (_dense(outputs[name]) for outputs in (one, other))
+        if exact or a.dtype.kind not in "fc":
+            assert_array_equal(a, b, err_msg=name)
+        else:
+            assert_allclose(a, b, rtol=1e-3, atol=1e-4, err_msg=name)
+
+
+def _dense(values: Any) -> np.ndarray:
+    return values.toarray() if hasattr(values, "toarray") else np.asarray(values)
+
+
+def _assert_raises(
+    errors: tuple[type[Exception], ...], what: str, call: Callable[..., Any], *args: Any
+) -> str:
+    try:
+        call(*args)
+    except errors as error:
+        return str(error)
+    expected = " or ".join(error.__name__ for error in errors)
+    raise AssertionError(f"{what} has to raise {expected}, but nothing was raised.")
+
+
+# The checks.
+
+
+def check_fit_returns_self(estimator):
+    graphs = _graphs()
+    estimator = _seeded(estimator)
+    assert estimator.fit(graphs, _target(estimator, graphs)) is estimator
+    check_is_fitted(estimator)
+
+
+def check_one_output_per_graph(estimator):
+    estimator, graphs, _ = _fitted(estimator)
+    for n_graphs in (1, 5):
+        for name, output in _outputs(estimator, graphs[:n_graphs]).items():
+            assert output.shape[0] == n_graphs, f"{name} gives {output.shape[0]} rows"
+            output = _dense(output)
+            if output.dtype.kind == "f":
+                assert np.isfinite(output).all(), f"{name} is not finite"
+
+
+def check_learns_from_labels(estimator):
+    if get_tags(estimator).target_tags.required is False or not hasattr(estimator, "score"):
+        return
+    estimator, graphs, y = _fitted(estimator)
+    tags = get_tags(estimator)
+    poor = getattr(tags.classifier_tags or tags.regressor_tags, "poor_score", False)
+    baseline = max(np.bincount(y)) / len(y) if is_classifier(estimator) else 0
+    assert poor or estimator.score(graphs, y) > baseline, "no better than a constant"
+
+
+def check_lists_tuples_and_arrays_are_alike(estimator):
+    estimator, graphs, y = _fitted(estimator)
+    expected = _outputs(estimator, graphs)
+    array = np.fromiter(graphs, dtype=object, count=len(graphs))
+    for X in (tuple(graphs), array):
+        _assert_same(_outputs(_seeded(estimator).fit(X, y), X), expected, exact=True)
+
+
+def check_graph_set_is_like_a_list(estimator):
+    estimator, graphs, y = _fitted(estimator)
+    X = GraphSet.from_networkx(graphs)
+    expected = _outputs(estimator, graphs)
+    _assert_same(_outputs(_seeded(estimator).fit(X, y), X), expected, exact=True)
+    scores = cross_validate(_seeded(estimator), X, y, cv=2, scoring=_no_score, error_score="raise")
+    assert len(scores["test_score"]) == 2
+
+
+def check_node_names_and_order_do_not_matter(estimator):
+    estimator, graphs, _ = _fitted(estimator)
+    rng = np.random.RandomState(0)
+    renamed = []
+    for graph in graphs:
+        names = {node: (node, f"node {node}") for node in graph}
+        other = nx.Graph()
+        for node in rng.permutation(len(graph)).tolist():
+            other.add_node(names[node], **graph.nodes[node])
+        other.add_edges_from((names[v], names[u]) for u, v in graph.edges)
+        renamed.append(other)
+    _assert_same(_outputs(estimator, renamed), _outputs(estimator, graphs))
+
+
+def check_graphs_do_not_influence_each_other(estimator):
+    estimator, graphs, _ = _fitted(estimator)
+    together = _outputs(estimator, graphs)
+    one_by_one = [_outputs(estimator, [graph]) for graph in reversed(graphs)]
+    joined = {
+        name: np.concatenate([_dense(outputs[name]) for outputs in reversed(one_by_one)])
+        for name in together
+    }
+    _assert_same(joined, together)
+
+
+def check_every_kind_of_graph(estimator):
+    """Directed, multiple and parallel edges, loops, isolated and single nodes."""
+    graphs: list[nx.Graph] = []
+    for kind in (nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph):
+        graph = kind()
+        graph.add_nodes_from("uvwx", label="a")
+        graph.add_node("isolated", label="b")
+        graph.add_edges_from(["uv", "vw", "uv", "vu", "xx"])
+        single = kind()
+        single.add_node(frozenset(), label="b")
+        no_edges = kind()
+        no_edges.add_nodes_from(range(3), label="a")
+        graphs += [graph, single, no_edges]
+    graphs += _graphs(12)
+    estimator = _seeded(estimator).fit(graphs, _target(estimator, graphs))
+    for name, output in _outputs(estimator, graphs).items():
+        assert output.shape[0] == len(graphs), name
+
+
+def check_graphs_without_attributes(estimator):
+    graphs = [nx.path_graph(2 + i % 5) for i in range(20)]
+    y = np.arange(20) % 5 < 2
+    y = y if is_classifier(estimator) else y.astype(float)
+    _outputs(_seeded(estimator).fit(graphs, y), graphs)
+
+
+def check_input_is_not_changed(estimator):
+    graphs = _graphs()
+    y = _target(estimator, graphs)
+    graphs_before, y_before = copy.deepcopy(graphs), y.copy()
+    _outputs(_seeded(estimator).fit(graphs, y), graphs)
+    assert_array_equal(y, y_before)
+    for graph, before in zip(graphs, graphs_before, strict=True):
+        assert list(graph.nodes(data=True)) == list(before.nodes(data=True))
+        assert list(graph.edges(data=True)) == list(before.edges(data=True))
+        assert graph.graph == before.graph
+
+
+def check_bad_graphs_are_refused(estimator):
+    fitted, graphs, y = _fitted(estimator)
+    refused = (ValueError, TypeError)
+    node_names = np.array([[0, 1, 2]] * len(graphs))
+    bad_inputs = {
+        "A single graph": graphs[0],
+        "A generator": (graph for graph in graphs),
+        "A 2-D array of node names": node_names,
+        "An empty list": [],
+        "A list of strings": ["graph"] * len(graphs),
+        "None": None,
+        "A graph without nodes": [*graphs[:-1], nx.Graph()],
+    }
+    method = next(name for name in _METHODS if hasattr(fitted, name))
+    for what, X in bad_inputs.items():
+        _assert_raises(refused, f"{what} in fit", _seeded(estimator).fit, X, y)
+        _assert_raises(refused, f"{what} in {method}", getattr(fitted, method), X)
+
+
+def check_missing_attribute_is_refused(estimator):
+    graphs = _graphs()
+    y = _target(estimator, graphs)
+    del graphs[3].nodes[1]["label"]
+    message = _assert_raises(
+        (ValueError,), "A label missing on one node", _seeded(estimator).fit, graphs, y
+    )
+    assert "3" in message, f"the message does not name the graph: {message}"
+
+
+def check_y_has_to_fit(estimator):
+    if not get_tags(estimator).target_tags.required:
+        return
+    graphs = _graphs()
+    y = _target(estimator, graphs)
+    _assert_raises((ValueError,), "y of another length", _seeded(estimator).fit, graphs, y[:-1])
+    _assert_raises((ValueError,), "y=None", _seeded(estimator).fit, graphs, None)
+
+
+def check_unfitted_raises_not_fitted(estimator):
+    unfitted, graphs = clone(estimator), _graphs(4)
+    for name in _METHODS:
+        if hasattr(unfitted, name):
+            what = f"{name} before fit"
+            _assert_raises((NotFittedError,), what, getattr(unfitted, name), graphs)
+
+
+def check_same_seed_same_result(estimator):
+    estimator, graphs, y = _fitted(estimator)
+    expected = _outputs(estimator, graphs)
+    _assert_same(_outputs(_seeded(estimator).fit(graphs, y), graphs), expected, exact=True)
+    # A second fit starts anew.
+    _assert_same(_outputs(estimator.fit(graphs, y), graphs), expected, exact=True)
+
+
+def check_global_generators_are_left_alone(estimator):
+    state = _global_random_state()
+    estimator, graphs, _ = _fitted(estimator)
+    _outputs(estimator, graphs)
+    assert _global_random_state() == state, "fit or predict has drawn from a global generator"
+
+
+def _global_random_state():
+    numpy_state = np.random.get_state()
+    states = [random.getstate(), numpy_state[1].tobytes(), *numpy_state[2:]]
+    if "torch" in sys.modules:
+        states.append(sys.modules["torch"].get_rng_state().numpy().tobytes())
+    return states
+
+
+def check_prediction_leaves_no_trace(estimator):
+    estimator, graphs, _ = _fitted(estimator)
+    names = sorted(vars(estimator))
+    first = _outputs(estimator, graphs)
+    _outputs(estimator, graphs[:3])
+    _assert_same(_outputs(estimator, graphs), first, exact=True)
+    assert sorted(vars(estimator)) == names
+
+
+def check_copies_predict_the_same(estimator):
+    estimator, graphs, _ = _fitted(estimator)
+    expected = _outputs(estimator, graphs)
+    for copied in (pickle.loads(pickle.dumps(estimator)), copy.deepcopy(estimator)):
+        _assert_same(_outputs(copied, graphs), expected, exact=True)
+
+
+def check_clone_is_not_fitted(estimator):
+    estimator, _, _ = _fitted(estimator)
+    check_unfitted_raises_not_fitted(clone(estimator))
+
+
+def check_searches_and_pipelines(estimator):
+    graphs = _graphs()
+    y = _target(estimator, graphs)
+    pipeline = make_pipeline(_seeded(estimator))
+    search = GridSearchCV(pipeline, {}, cv=2, scoring=_no_score, n_jobs=2, error_score="raise")
+    search.fit(graphs, y)
+    expected = _outputs(_seeded(estimator).fit(graphs, y), graphs)
+    _assert_same(_outputs(search.best_estimator_, graphs), expected)
+
+
+def _no_score(estimator, X, y):
+    """A scorer for estimators of any kind."""
+    return float(sum(len(output.shape) for output in _outputs(estimator, X).values()))
+
+
+def check_unseen_labels_are_handled(estimator):
+    estimator, graphs, _ = _fitted(estimator)
+    for node in graphs[0]:
+        graphs[0].nodes[node]["label"] = "never seen"
+    for name, output in _outputs(estimator, graphs).items():
+        output = _dense(output)
+        assert output.dtype.kind != "f" or np.isfinite(output).all(), name
+
+
+def check_classes_of_any_type(estimator):
+    graphs = _graphs()
+    codes = _target(estimator, graphs)
+    for classes in (["no", "yes"], [-1, 1], [False, True], [2.0, 3.0]):
+        classes = np.array(classes)
+        fitted = _seeded(estimator).fit(graphs, classes[codes])
+        assert_array_equal(fitted.classes_, classes)
+        predicted = fitted.predict(graphs)
+        assert predicted.dtype.kind == classes.dtype.kind
+        assert set(predicted.tolist()) <= set(classes.tolist())
+
+
+def check_three_classes_and_probabilities(estimator):
+    if not hasattr(estimator, "predict_proba"):
+        return
+    graphs = _graphs()
+    y = np.arange(len(graphs)) % 3
+    fitted = _seeded(estimator).fit(graphs, y)
+    probabilities = fitted.predict_proba(graphs)
+    assert probabilities.shape == (len(graphs), 3)
+    assert (probabilities >= 0).all()
+    assert_allclose(probabilities.sum(axis=1), 1)
+    assert_array_equal(fitted.classes_[probabilities.argmax(axis=1)], fitted.predict(graphs))
+
+
+def check_one_class_is_refused(estimator):
+    graphs = _graphs()
+    message = _assert_raises(
+        (ValueError,), "One class only", _seeded(estimator).fit, graphs, ["same"] * len(graphs)
+    )
+    assert "class" in message
+
+
+def check_target_scale_and_list(estimator):
+    estimator, graphs, y = _fitted(estimator)
+    predicted = estimator.predict(graphs)
+    assert predicted.shape == y.shape
+    assert_array_equal(_seeded(estimator).fit(graphs, y.tolist()).predict(graphs), predicted)
+
+
+def check_nan_target_is_refused(estimator):
+    graphs = _graphs()
+    y = _target(estimator, graphs)
+    for bad in (np.nan, np.inf):
+        y[2] = bad
+        _assert_raises((ValueError,), f"{bad} in y", _seeded(estimator).fit, graphs, y)
+
+
+def check_feature_names_out(estimator):
+    estimator, graphs, y = _fitted(estimator)
+    embedding = estimator.transform(graphs)
+    names = estimator.get_feature_names_out()
+    assert embedding.shape == (len(graphs), len(names))
+    assert len(set(names)) == len(names)
+    together = _seeded(estimator).fit_transform(graphs, y)
+    _assert_same({"transform": together}, {"transform": embedding})
+
+
+def check_weights_of_one_change_nothing(estimator):
+    estimator, graphs, y = _fitted(estimator)
+    weighted = _seeded(estimator).fit(graphs, y, sample_weight=np.ones(len(graphs)))
+    _assert_same(_outputs(weighted, graphs), _outputs(estimator, graphs), exact=True)
+
+
+def check_weights_of_zero_remove(estimator):
+    graphs = _graphs()
+    y = _target(estimator, graphs)
+    weight = np.ones(len(graphs))
+    weight[::3] = 0
+    kept = np.flatnonzero(weight)
+    weighted = _seeded(estimator).fit(graphs, y, sample_weight=weight)
+    removed = _seeded(estimator).fit([graphs[i] for i in kept], y[kept])
+    _assert_same(_outputs(weighted, graphs), _outputs(removed, graphs))
+
+
+def check_bad_weights_are_refused(estimator):
+    graphs = _graphs()
+    y = _target(estimator, graphs)
+    bad_weights = {
+        "Weights of zero": np.zeros(len(graphs)),
+        "Weights of another length": np.ones(len(graphs) - 1),
+        "NaN in the weights": np.full(len(graphs), np.nan),
+    }
+    for what, weight in bad_weights.items():
+        fit = partial(_seeded(estimator).fit, sample_weight=weight)
+        _assert_raises((ValueError,), what, fit, graphs, y)
+
+
+_CHECKS = [
+    check_fit_returns_self,
+    check_one_output_per_graph,
+    check_learns_from_labels,
+    check_lists_tuples_and_arrays_are_alike,
+    check_graph_set_is_like_a_list,
+    check_node_names_and_order_do_not_matter,
+    check_graphs_do_not_influence_each_other,
+    check_every_kind_of_graph,
+    check_graphs_without_attributes,
+    check_input_is_not_changed,
+    check_bad_graphs_are_refused,
+    check_missing_attribute_is_refused,
+    check_y_has_to_fit,
+    check_unfitted_raises_not_fitted,
+    check_same_seed_same_result,
+    check_global_generators_are_left_alone,
+    check_prediction_leaves_no_trace,
+    check_copies_predict_the_same,
+    check_clone_is_not_fitted,
+    check_searches_and_pipelines,
+    check_unseen_labels_are_handled,
+]
+_CLASSIFIER_CHECKS = [
+    check_classes_of_any_type,
+    check_three_classes_and_probabilities,
+    check_one_class_is_refused,
+]
+_REGRESSOR_CHECKS = [check_target_scale_and_list, check_nan_target_is_refused]
+_TRANSFORMER_CHECKS = [check_feature_names_out]
+_WEIGHT_CHECKS = [
+    check_weights_of_one_change_nothing,
+    check_weights_of_zero_remove,
+    check_bad_weights_are_refused,
+]
