@@ -244,6 +244,7 @@ class _BaseLoFI(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
+        tags.transformer_tags.preserves_dtype = []  # embeddings are of 32 bits
         return tags
 
     def _begin_task(self, X, y):

@@ -41,6 +41,33 @@ def csr_incidence(offsets: Tensor, members: Tensor) -> Tensor:
     )
 
 
+def pool_nodes(x: Tensor, graph_offsets: Tensor, pooling: str) -> Tensor:
+    """Sum, mean or maximum of the nodes of each graph.
+
+    Parameters
+    ----------
+    x : Tensor of shape (n_nodes, n_features)
+
+    graph_offsets : Tensor of shape (n_graphs + 1,)
+        Where the nodes of each graph begin; no graph is empty.
+
+    pooling : {"sum", "mean", "max"}
+
+    Returns
+    -------
+    pooled : Tensor of shape (n_graphs, n_features)
+    """
+    if pooling != "max":
+        return torch.segment_reduce(x, pooling, offsets=graph_offsets)
+    # Not segment_reduce: its gradient is wrong where nodes share the maximum (torch 2.13).
+    n_nodes, n_graphs = len(x), len(graph_offsets) - 1
+    graph = torch.arange(n_graphs, device=x.device)
+    graph = graph.repeat_interleave(graph_offsets.diff(), output_size=n_nodes)
+    return x.new_zeros(n_graphs, x.shape[1]).scatter_reduce(
+        0, graph[:, None].expand_as(x), x, reduce="amax", include_self=False
+    )
+
+
 class LoFILayer(nn.Module):
     r"""Localized feature-based histogram intersection.
 
@@ -274,7 +301,7 @@ class LoFINetwork(nn.Module):
             x = layer(x, egonets)  # (n_nodes, n_masks)
             x = self._drop(x, generator)
             if self.readout == "all" or layer is self.layers[-1]:
-                pooled.append(torch.segment_reduce(x, self.pooling, offsets=graph_offsets))
+                pooled.append(pool_nodes(x, graph_offsets, self.pooling))
         return torch.cat(pooled, dim=1)
 
     def forward(

@@ -333,6 +333,14 @@ def check_input_is_not_changed(estimator):
         assert graph.graph == before.graph
 
 
+def check_parameters_are_not_changed(estimator):
+    estimator = _seeded(estimator)
+    before = copy.deepcopy(estimator.get_params())
+    graphs = _graphs()
+    _outputs(estimator.fit(graphs, _target(estimator, graphs)), graphs)
+    assert repr(estimator.get_params()) == repr(before)
+
+
 def check_bad_graphs_are_refused(estimator):
     fitted, graphs, y = _fitted(estimator)
     refused = (ValueError, TypeError)
@@ -546,6 +554,7 @@ _CHECKS = [
     check_every_kind_of_graph,
     check_graphs_without_attributes,
     check_input_is_not_changed,
+    check_parameters_are_not_changed,
     check_bad_graphs_are_refused,
     check_missing_attribute_is_refused,
     check_y_has_to_fit,

@@ -136,10 +136,11 @@ class GraphDataset(torch.utils.data.Dataset):
         incidence = egonet_incidence(graphs, radius)
         first_node = np.repeat(graphs.node_offsets[:-1], np.diff(graphs.node_offsets))
         weight = np.ones(len(graphs)) if weight is None else weight / weight.mean()
+        node_weight = np.repeat(weight, np.diff(graphs.node_offsets))
         self.X = graphs
         self.y = torch.zeros(len(graphs)) if y is None else torch.from_numpy(y)
         self.weight = torch.from_numpy(weight.astype(np.float32))
-        self.egonet_size = incidence.nnz / graphs.n_nodes
+        self.egonet_size = float(np.average(np.diff(incidence.indptr), weights=node_weight))
         self._columns, self._features = columns, features
         # The last row is for labels that were not there in training.
         self._one_hot = np.eye(len(encoder.labels) + 1, len(encoder.labels), dtype=np.float32)

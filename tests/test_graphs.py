@@ -1,0 +1,235 @@
+import pickle
+import sys
+import weakref
+
+import networkx as nx
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+from sklearn.utils import _safe_indexing
+
+from sklofi import GraphSet
+from sklofi.graphs import as_graph_set, sort_labels, take_segments
+
+
+def labelled_path(labels, **attributes):
+    graph = nx.path_graph(len(labels))
+    nx.set_node_attributes(graph, dict(enumerate(labels)), "label")
+    for name, values in attributes.items():
+        nx.set_node_attributes(graph, dict(enumerate(values)), name)
+    return graph
+
+
+def same_graph(one, other):
+    return (
+        list(one.nodes(data=True)) == list(other.nodes(data=True))
+        and nx.utils.edges_equal(one.edges, other.edges)
+        and one.is_directed() == other.is_directed()
+    )
+
+
+ODD_NAMES = ["b", ("a", 1), frozenset(), 3, 2.5, True]
+
+
+@pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph])
+def test_any_graph_with_any_node_names_comes_back(kind):
+    graph = kind()
+    graph.add_nodes_from(ODD_NAMES)
+    graph.add_edges_from([("b", ("a", 1)), (("a", 1), 3), ("b", ("a", 1)), (3, 3), (2.5, True)])
+    back = GraphSet.from_networkx([nx.path_graph(3), graph]).to_networkx()[1]
+    simple = nx.DiGraph(graph) if graph.is_directed() else nx.Graph(graph)
+    assert same_graph(back, simple)
+    assert [type(name) for name in back] == [type(name) for name in graph]
+
+
+def test_numbers_out_of_order_keep_their_names_and_order():
+    graph = nx.Graph([(7, 2), (2, 5)])
+    back = GraphSet.from_networkx([graph])[0]
+    assert list(back) == [7, 2, 5]
+    assert GraphSet.from_networkx([graph]).node_names.dtype == np.int64
+
+
+def test_nodes_named_by_their_number_need_no_names():
+    assert GraphSet.from_networkx([nx.path_graph(3), nx.star_graph(2)]).node_names is None
+
+
+def test_labels_of_any_hashable_type_are_numbered_in_a_fixed_order():
+    labels = ["C", 1, ("x", 2), None, frozenset({1})]
+    one = GraphSet.from_networkx([labelled_path(labels)])
+    other = GraphSet.from_networkx([labelled_path(labels[::-1])])
+    assert one.labels == other.labels
+    assert [one.labels[i] for i in one.label_ids] == labels
+
+
+def test_labels_and_features_come_back():
+    graph = labelled_path("ab", x=[[1, 2], (3.5, 4)])
+    back = GraphSet.from_networkx([graph], node_features="x")[0]
+    assert dict(back.nodes(data="label")) == {0: "a", 1: "b"}
+    assert_array_equal(back.nodes[1]["features"], [3.5, 4])
+
+
+@pytest.mark.parametrize("values", [[1, 2], [[1], [2]], [np.float32(1), 2.0], [True, 2]])
+def test_a_feature_may_be_a_number_or_a_vector(values):
+    graphs = GraphSet.from_networkx([labelled_path("ab", x=values)], node_features="x")
+    assert_array_equal(graphs.features, [[1], [2]])
+
+
+@pytest.mark.parametrize(
+    "key",
+    [[2, 0, 2], np.array([1]), np.array([True, False, True, False]), slice(1, None, 2), [-1]],
+    ids=str,
+)
+def test_slicing_is_slicing_the_list(key):
+    graphs = [labelled_path("ab"), labelled_path("c"), labelled_path("aba"), labelled_path("bb")]
+    graphs = [nx.relabel_nodes(graph, lambda node: f"n{node}") for graph in graphs]
+    expected = [graphs[i] for i in np.arange(4)[key]]
+    sliced = GraphSet.from_networkx(graphs)[key]
+    assert len(sliced) == len(expected)
+    assert all(map(same_graph, sliced, expected))
+
+
+def test_scikit_learn_can_slice():
+    graphs = GraphSet.from_networkx([nx.path_graph(n) for n in (1, 2, 3)])
+    assert graphs.shape == (3,)
+    assert [len(g) for g in _safe_indexing(graphs, np.array([2, 0]))] == [3, 1]
+    assert [len(g) for g in graphs[np.array([True, False, True]), ...]] == [1, 3]
+
+
+def test_one_graph_of_a_set_is_a_networkx_graph():
+    graphs = GraphSet.from_networkx([nx.path_graph(2), nx.star_graph(3)])
+    assert same_graph(graphs[-1], nx.star_graph(3))
+    with pytest.raises(IndexError):
+        graphs[2]
+    with pytest.raises(IndexError, match="one axis"):
+        graphs[0, 1]
+
+
+def test_a_set_is_cheap_to_ship():
+    graphs = [nx.gnp_random_graph(30, 0.1, seed=i) for i in range(50)]
+    converted = GraphSet.from_networkx(graphs)
+    shipped = pickle.dumps(converted)
+    arrays = (converted.node_offsets, converted.edge_offsets, converted.neighbors)
+    assert len(shipped) < sum(array.nbytes for array in arrays) + 2000
+    assert all(map(same_graph, pickle.loads(shipped), graphs))
+
+
+def test_size_counts_the_arrays_and_the_names():
+    numbers = GraphSet.from_networkx([nx.path_graph(1000)])
+    arrays = (numbers.node_offsets, numbers.edge_offsets, numbers.neighbors)
+    assert sys.getsizeof(numbers) > sum(array.nbytes for array in arrays)
+    named = nx.relabel_nodes(nx.path_graph(1000), lambda node: f"{node:100}")
+    assert sys.getsizeof(GraphSet.from_networkx([named])) > sys.getsizeof(numbers) + 100_000
+
+
+def test_a_set_can_be_weakly_referenced():
+    graphs = GraphSet.from_networkx([nx.path_graph(2)])
+    assert weakref.ref(graphs)() is graphs
+
+
+def test_a_set_cannot_be_changed():
+    graphs = GraphSet.from_networkx([nx.path_graph(2)])
+    with pytest.raises(AttributeError):
+        graphs.labels = ("a",)
+
+
+def test_graphs_are_not_changed():
+    graph = labelled_path("ab", x=[[1.0], [2.0]])
+    before = graph.copy()
+    converted = GraphSet.from_networkx([graph], node_features="x")
+    converted[0].nodes[0]["features"][:] = 9
+    assert same_graph(graph, before)
+    assert converted.features[0] == 1
+
+
+@pytest.mark.parametrize(
+    "X, error, match",
+    [
+        (nx.path_graph(2), TypeError, r"single networkx Graph; .*\[graph\]"),
+        (iter([nx.path_graph(2)]), TypeError, "list_iterator, which can be read only once"),
+        ((g for g in [nx.path_graph(2)]), TypeError, r"generator.*list\(X\)"),
+        (np.array([nx.path_graph(3)] * 2), ValueError, "array of 2 dimensions.*node names"),
+        ([], ValueError, "no graphs"),
+        (["C1CC1"], TypeError, "Graph 0 is of type str, not a networkx graph"),
+        ({"a": nx.path_graph(2)}, TypeError, "list of networkx graphs.*got dict"),
+        ("graphs", TypeError, "got str"),
+        (None, TypeError, "got NoneType"),
+        ([nx.path_graph(2), nx.Graph()], ValueError, "Graph 1 has no nodes. Remove"),
+    ],
+    ids=range(10),
+)
+def test_what_is_not_a_list_of_graphs_is_refused(X, error, match):
+    with pytest.raises(error, match=match):
+        as_graph_set(X, "label", None)
+
+
+def test_an_empty_set_is_refused():
+    graphs = GraphSet.from_networkx([nx.path_graph(2)])
+    with pytest.raises(ValueError, match="no graphs"):
+        as_graph_set(graphs[:0], "label", None)
+
+
+def test_a_missing_label_is_located():
+    graphs = [labelled_path("ab"), labelled_path("abc")]
+    del graphs[1].nodes[2]["label"]
+    with pytest.raises(ValueError, match=r"Graph 1, node 2, has no attribute 'label'.*1 of 5"):
+        GraphSet.from_networkx(graphs)
+
+
+def test_an_unhashable_label_is_located():
+    graphs = [labelled_path("ab"), labelled_path(["a", [1, 2]])]
+    with pytest.raises(TypeError, match=r"Graph 1, node 1, .*\[1, 2\].*node_features"):
+        GraphSet.from_networkx(graphs)
+
+
+def test_a_nan_label_is_located():
+    with pytest.raises(ValueError, match="Graph 0, node 1, has the label NaN"):
+        GraphSet.from_networkx([labelled_path(["a", float("nan")])])
+
+
+@pytest.mark.parametrize(
+    "values, match",
+    [
+        ([[1, 2], [3]], r"Graph 0, node 1, has features 'x' of shape \(1,\).*first \(2\)"),
+        ([[1, 2], [3, np.nan]], "Graph 0, node 1, has NaN in its features 'x'"),
+        ([[1, -np.inf], [3, 4]], "Graph 0, node 0, has an infinite"),
+        ([1e300, 1], "Graph 0, node 0, has an infinite or too large value"),
+        ([1, "carbon"], "Graph 0, node 1, has 'carbon' as its features 'x'.*node_label"),
+        ([1, None], "node 1, has NaN|node 1, has None"),
+        ([[], []], r"Graph 0, node 0, has features 'x' of shape \(0,\)"),
+        ([[[1]], [[2]]], r"Graph 0, node 0, has features 'x' of shape \(1, 1\)"),
+        ([1, [2]], "mix numbers and vectors"),
+    ],
+    ids=range(9),
+)
+def test_bad_features_are_located(values, match):
+    with pytest.raises(ValueError, match=match):
+        GraphSet.from_networkx([labelled_path("ab", x=values)], node_features="x")
+
+
+def test_a_label_name_that_nobody_has_is_an_error_unless_it_is_the_default():
+    graph = nx.path_graph(2)
+    assert GraphSet.from_networkx([graph]).label_ids is None
+    with pytest.raises(ValueError, match="No node of any graph has the attribute 'atom'"):
+        GraphSet.from_networkx([graph], node_label="atom")
+    with pytest.raises(ValueError, match=r"'x' \(node_features\)"):
+        GraphSet.from_networkx([graph], node_features="x")
+
+
+def test_attributes_under_another_name_are_not_ignored_silently():
+    graph = nx.path_graph(2)
+    nx.set_node_attributes(graph, "C", "element")
+    with pytest.warns(UserWarning, match="although they have the attributes 'element'"):
+        GraphSet.from_networkx([graph])
+    assert GraphSet.from_networkx([graph], node_label=None).label_ids is None
+    assert GraphSet.from_networkx([graph], node_label="element").labels == ("C",)
+
+
+def test_take_segments_of_nothing_is_nothing():
+    positions, offsets = take_segments(np.array([0, 2, 5]), np.array([], dtype=int))
+    assert len(positions) == 0
+    assert_array_equal(offsets, [0])
+
+
+def test_labels_sort_by_value_where_they_can():
+    assert sort_labels({10, 9, 1}) == [1, 9, 10]
+    assert sort_labels({"b", 1, "a"}) == [1, "a", "b"]

@@ -1,0 +1,76 @@
+"""The arrows of the architecture: which module may import which."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import sklofi
+
+PACKAGE = Path(sklofi.__file__).parent
+
+# The road of the data. A new module has to be given its place here.
+ALLOWED = {
+    "__init__": {"graphs"},  # the rest is imported on first use
+    "graphs": set(),
+    "egonets": {"graphs"},
+    "nn": set(),
+    "training": {"graphs", "egonets", "nn"},
+    "estimators": {"graphs", "egonets", "nn", "training"},
+    "datasets": set(),
+    "testing": {"graphs"},
+}
+KNOW_NETWORKX = {"graphs", "datasets", "testing"}
+KNOW_TORCH = {"nn", "training", "estimators"}
+
+
+def imported(module):
+    tree = ast.parse((PACKAGE / f"{module}.py").read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module} imports relatively"
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def test_every_module_has_its_place():
+    assert {path.stem for path in PACKAGE.glob("*.py")} == set(ALLOWED)
+
+
+@pytest.mark.parametrize("module", ALLOWED)
+def test_modules_import_only_what_comes_before_them(module):
+    names = [name.split(".")[1] for name in imported(module) if name.startswith("sklofi.")]
+    assert {name for name in names if name in ALLOWED} <= ALLOWED[module]
+
+
+@pytest.mark.parametrize("module", ALLOWED)
+def test_only_the_border_knows_networkx_and_only_the_core_torch(module):
+    roots = {name.split(".")[0] for name in imported(module)}
+    assert module in KNOW_NETWORKX or "networkx" not in roots
+    assert module in KNOW_TORCH or not roots & {"torch", "skorch"}
+
+
+def test_the_core_imports_torch_alone():
+    roots = {name.split(".")[0] for name in imported("nn")}
+    assert roots <= {"torch", "warnings", "__future__"}
+
+
+def test_graphs_and_data_sets_do_not_load_torch():
+    code = (
+        "import sys; from sklofi import GraphSet; import sklofi.datasets, sklofi.egonets,"
+        " sklofi.testing; assert 'torch' not in sys.modules; from sklofi import LoFIClassifier;"
+        " assert 'torch' in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_public_names_are_there():
+    assert set(sklofi.__all__) <= set(dir(sklofi))
+    for name in sklofi.__all__:
+        assert getattr(sklofi, name).__name__ == name
+    with pytest.raises(AttributeError, match="no attribute 'LoFICluster'"):
+        sklofi.LoFICluster  # noqa: B018

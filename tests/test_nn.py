@@ -1,0 +1,218 @@
+"""The core against a second path: the formulas of the paper, one egonet at a time."""
+
+import math
+
+import networkx as nx
+import pytest
+import torch
+from torch.testing import assert_close
+
+from sklofi import GraphSet
+from sklofi.egonets import egonet_incidence
+from sklofi.nn import LoFILayer, LoFINetwork, csr_incidence
+
+
+def random_graphs():
+    graphs = [nx.gnp_random_graph(n, 0.4, seed=n) for n in (5, 1, 7, 3)]
+    return [*graphs, nx.gnp_random_graph(6, 0.3, seed=1, directed=True)]
+
+
+def as_tensors(graphs, radius):
+    graph_set = GraphSet.from_networkx(graphs)
+    incidence = egonet_incidence(graph_set, radius)
+    egonets = csr_incidence(torch.from_numpy(incidence.indptr), torch.from_numpy(incidence.indices))
+    return egonets.double(), torch.from_numpy(graph_set.node_offsets)
+
+
+def unit(vector):
+    return vector / max(vector.norm(), 1e-12)
+
+
+def loop_layer(layer, x, egonet_members):
+    """z[v, j] = K(h, f), node by node, mask by mask, word by word."""
+    n_masks, n_words, _ = layer.dictionary.shape
+    rows = []
+    for members in egonet_members:
+        row = []
+        for j in range(n_masks):
+            h = torch.zeros(n_words, dtype=x.dtype)
+            for u in members:
+                logits = [
+                    layer.temperature[j] * torch.dot(unit(x[u]), unit(layer.dictionary[j, i]))
+                    for i in range(n_words)
+                ]
+                h = h + torch.softmax(torch.stack(logits), dim=0)
+            f = layer.histogram[j]
+            if layer.kernel == "intersection":
+                row.append(sum(min(h[i], f[i]) for i in range(n_words)))
+            else:
+                row.append(1 - sum(abs(h[i] - f[i]) for i in range(n_words)) / 2)
+        rows.append(torch.stack(row))
+    return torch.stack(rows)
+
+
+def loop_network(network, graphs, x, radius):
+    pool = {
+        "sum": lambda z: z.sum(dim=0),
+        "mean": lambda z: z.mean(dim=0),
+        "max": lambda z: z.amax(dim=0),
+    }[network.pooling]
+    outputs, first = [], 0
+    for graph in graphs:
+        nodes = list(graph)
+        z = x[first : first + len(nodes)]
+        first += len(nodes)
+        members = [[nodes.index(u) for u in nx.ego_graph(graph, v, radius)] for v in nodes]
+        pooled = []
+        for layer in network.layers:
+            z = loop_layer(layer, z, members)
+            pooled.append(pool(z))
+        g = torch.cat(pooled) if network.readout == "all" else pooled[-1]
+        g = (g - network.embedding_mean) / network.embedding_scale
+        outputs.append(network.output(torch.relu(network.hidden(g))))
+    return torch.stack(outputs)
+
+
+def gradients(module, output):
+    """Gradients of a fixed random function of the output."""
+    weights = torch.randn(output.shape, generator=torch.Generator().manual_seed(5)).double()
+    return torch.autograd.grad((weights * output).sum(), list(module.parameters()))
+
+
+@pytest.mark.parametrize("kernel", ["intersection", "l1"])
+@pytest.mark.parametrize("pooling", ["sum", "mean", "max"])
+@pytest.mark.parametrize("readout", ["all", "last"])
+@pytest.mark.parametrize("radius", [1, 2])
+def test_network_equals_the_formulas_in_values_and_gradients(kernel, pooling, readout, radius):
+    graphs = random_graphs()
+    egonets, graph_offsets = as_tensors(graphs, radius)
+    generator = torch.Generator().manual_seed(0)
+    network = LoFINetwork(
+        3, 2, n_layers=2, n_masks=3, n_words=4, kernel=kernel, pooling=pooling, readout=readout,
+        egonet_size=2.5, generator=generator,
+    ).double()  # fmt: skip
+    network.calibrate_(torch.tensor(0.3), torch.tensor(2.0))
+    x = torch.randn(len(egonets), 3, generator=generator).double()
+    x[4] = 0  # an unknown label
+    output = network(x, egonets, graph_offsets)
+    expected = loop_network(network, graphs, x, radius)
+    assert_close(output, expected)
+    for got, wanted in zip(gradients(network, output), gradients(network, expected), strict=True):
+        assert_close(got, wanted)
+
+
+def test_node_features_get_gradients_too():
+    graphs = random_graphs()
+    egonets, _ = as_tensors(graphs, 1)
+    layer = LoFILayer(2, 2, 3, "l1", generator=torch.Generator().manual_seed(1)).double()
+    x = torch.randn(len(egonets), 2, generator=torch.Generator().manual_seed(2)).double()
+    x.requires_grad_()
+    assert torch.autograd.gradcheck(lambda x: layer(x, egonets), x)
+
+
+def test_the_kernels_by_hand():
+    """A node alone, two words, f = (0.5, 0.25): h is known in closed form."""
+    egonets = torch.ones(1, 1).to_sparse_csr()
+    x = torch.tensor([[1.0, 0.0]])
+    p = 1 / (1 + math.exp(-2.0))  # softmax of 2 * (1, 0)
+    for kernel, expected in {
+        "intersection": min(p, 0.5) + min(1 - p, 0.25),
+        "l1": 1 - (abs(p - 0.5) + abs(1 - p - 0.25)) / 2,
+    }.items():
+        layer = LoFILayer(2, 1, 2, kernel)
+        with torch.no_grad():
+            layer.dictionary.copy_(3 * torch.eye(2)[None])
+            layer.histogram.copy_(torch.tensor([[0.5, 0.25]]))
+            layer.temperature.fill_(2.0)
+        assert layer(x, egonets).item() == pytest.approx(expected)
+
+
+def test_the_printed_equation_is_the_minimum():
+    egonets, _ = as_tensors(random_graphs(), 1)
+    layer = LoFILayer(2, 3, 4, "intersection").double()
+    x = torch.randn(len(egonets), 2).double()
+    l1 = LoFILayer(2, 3, 4, "l1").double()
+    l1.load_state_dict(layer.state_dict())
+    sizes = egonets.to_dense().sum(dim=1, keepdim=True)
+    mass = (sizes + layer.histogram.sum(dim=1)) / 2
+    assert_close(layer(x, egonets) - mass, l1(x, egonets) - 1)
+
+
+def test_graphs_of_a_batch_do_not_see_each_other():
+    graphs = random_graphs()
+    network = LoFINetwork(2, 3, n_layers=2, n_masks=4, n_words=3).double()
+    x = torch.randn(sum(map(len, graphs)), 2).double()
+    together = network(x, *as_tensors(graphs, 2))
+    parts = x.split([len(graph) for graph in graphs])
+    alone = [network(p, *as_tensors([g], 2)) for g, p in zip(graphs, parts, strict=True)]
+    assert_close(together, torch.cat(alone))
+
+
+def test_the_order_of_nodes_does_not_matter():
+    graph = nx.gnp_random_graph(9, 0.3, seed=3)
+    order = torch.randperm(9, generator=torch.Generator().manual_seed(0))
+    shuffled = nx.Graph()
+    shuffled.add_nodes_from(order.tolist())
+    shuffled.add_edges_from(graph.edges)
+    network = LoFINetwork(2, 3).double()
+    x = torch.randn(9, 2).double()
+    assert_close(network(x, *as_tensors([graph], 1)), network(x[order], *as_tensors([shuffled], 1)))
+
+
+def test_any_sparse_layout_will_do():
+    egonets, _ = as_tensors(random_graphs(), 1)
+    layer = LoFILayer(2, 3, 4).double()
+    x = torch.randn(len(egonets), 2).double()
+    assert_close(layer(x, egonets.to_dense().to_sparse_coo()), layer(x, egonets))
+    assert_close(layer(x, egonets.to_dense()), layer(x, egonets))
+
+
+def test_shapes_and_names_are_the_documented_ones():
+    layer = LoFILayer(5, 3, 4)
+    shapes = {name: tuple(value.shape) for name, value in layer.named_parameters()}
+    assert shapes == {"dictionary": (3, 4, 5), "histogram": (3, 4), "temperature": (3,)}
+    assert all(parameter.requires_grad for parameter in layer.parameters())
+
+
+def test_learned_histograms_start_at_the_mass_of_an_egonet():
+    layer = LoFILayer(2, 2000, 8, egonet_size=12.0, generator=torch.Generator().manual_seed(0))
+    assert (layer.histogram >= 0).all()
+    assert layer.histogram.sum(dim=1).mean().item() == pytest.approx(12, rel=0.02)
+
+
+def test_clipping_makes_histograms_non_negative_and_nothing_else():
+    network = LoFINetwork(2, 2, n_layers=2)
+    before = {name: value.clone() for name, value in network.state_dict().items()}
+    with torch.no_grad():
+        network.layers[1].histogram[0, 0] = -1.0
+    network.clip_histograms_()
+    before["layers.1.histogram"][0, 0] = 0.0
+    for name, value in network.state_dict().items():
+        assert_close(value, before[name])
+
+
+def test_dropout_drops_in_training_only_and_keeps_the_mean():
+    egonets, graph_offsets = as_tensors([nx.complete_graph(200)], 1)
+    network = LoFINetwork(2, 2, n_layers=1, dropout=0.25, pooling="mean").double()
+    x = torch.randn(200, 2).double()
+    network.eval()
+    exact = network.embed(x, egonets, graph_offsets)
+    network.train()
+    generator = torch.Generator().manual_seed(0)
+    dropped = torch.cat([network.embed(x, egonets, graph_offsets, generator) for _ in range(200)])
+    assert not torch.equal(dropped[:1], exact)
+    assert_close(dropped.mean(dim=0, keepdim=True), exact, rtol=0.05, atol=0.01)
+
+
+def test_a_generator_replaces_the_global_one():
+    state = torch.get_rng_state()
+    networks = [LoFINetwork(2, 2, generator=torch.Generator().manual_seed(4)) for _ in range(2)]
+    assert torch.equal(torch.get_rng_state(), state)
+    for one, other in zip(*(network.parameters() for network in networks), strict=True):
+        assert torch.equal(one, other)
+
+
+@pytest.mark.parametrize("name", ["kernel", "pooling", "readout"])
+def test_unknown_choices_are_refused(name):
+    with pytest.raises(ValueError, match=f"{name} has to be one of .*, got 'other'"):
+        LoFINetwork(2, 2, **{name: "other"})
