@@ -262,12 +262,12 @@ class _BaseLoFI(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             raise ValueError(
                 f"X has {len(graphs)} graphs, but y has {len(y)} targets; every graph needs one."
             )
-        weight = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
-        if not weight.any():
+        if sample_weight is not None and not np.any(sample_weight):
             raise ValueError(
                 "All sample weights are zero (sample_weight); at least one graph needs a"
                 " weight above zero to be fitted to."
             )
+        weight = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
         if not weight.all():
             weighted = np.flatnonzero(weight)
             graphs, y, weight = graphs[weighted], y[weighted], weight[weighted]

@@ -221,9 +221,9 @@ class LoFINet(NeuralNet):
         return X  # the estimator has split already: (training, validation or None)
 
     def on_train_begin(self, net: NeuralNet, **kwargs: Any) -> None:
-        # Dropout draws on the device of the net, batch order and initial values on the
-        # CPU; the seed of the first comes from the second.
-        seed = int(torch.randint(2**62, (), generator=self.iterator_train__generator))
+        # Dropout draws on the device of the net, so it needs a generator of its own. The
+        # seed is not drawn, because that would change the order of the batches.
+        seed = self.iterator_train__generator.initial_seed() + len(self.history)
         self.dropout_generator_ = torch.Generator(self.device).manual_seed(seed)
 
     def on_train_end(self, net: NeuralNet, **kwargs: Any) -> None:

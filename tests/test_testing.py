@@ -1,0 +1,154 @@
+"""The checks have to catch the faults they are there for."""
+
+import networkx as nx
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from sklofi.graphs import as_graph_set
+from sklofi.testing import check_graph_estimator, graph_estimator_checks
+
+
+class LabelCounter(ClassifierMixin, BaseEstimator):
+    """A small honest classifier: the nearest class in the counts of node labels."""
+
+    def fit(self, X, y, sample_weight=None):
+        X = as_graph_set(X, "label", None)
+        y = validate_data(self, X="no_validation", y=y)
+        weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float)
+        if len(y) != len(X) or weight.shape != y.shape:
+            raise ValueError("X, y and sample_weight differ in length")
+        if not np.isfinite(weight).all() or not weight.any():
+            raise ValueError("bad weights")
+        self.classes_ = np.unique(y[weight > 0])
+        if len(self.classes_) < 2:
+            raise ValueError("only one class")
+        self.labels_ = X.labels
+        counts = self._counts(X)
+        self.means_ = np.array(
+            [np.average(counts[y == c], axis=0, weights=weight[y == c]) for c in self.classes_]
+        )
+        return self
+
+    def predict(self, X):
+        check_is_fitted(self)
+        distances = self._counts(as_graph_set(X, "label", None))[:, None] - self.means_
+        return self.classes_[(distances**2).sum(axis=2).argmin(axis=1)]
+
+    def _counts(self, X):
+        counts = np.zeros((len(X), len(self.labels_) + 1))
+        for i, graph in enumerate(X):
+            for _, label in graph.nodes(data="label"):
+                if label in self.labels_:
+                    counts[i, self.labels_.index(label)] += 1 / len(graph)
+        return counts
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        return tags
+
+
+class ChangesGraphs(LabelCounter):
+    def fit(self, X, y, sample_weight=None):
+        for graph in X:
+            graph.nodes[next(iter(graph))]["seen"] = True
+        return super().fit(X, y, sample_weight)
+
+
+class ForgetsToReturnSelf(LabelCounter):
+    def fit(self, X, y, sample_weight=None):
+        super().fit(X, y, sample_weight)
+
+
+class IgnoresWeights(LabelCounter):
+    def fit(self, X, y, sample_weight=None):
+        return super().fit(X, y)
+
+
+class LooksAtTheBatch(LabelCounter):
+    def predict(self, X):
+        predicted = super().predict(X)
+        return predicted if len(X) > 1 else self.classes_[:1].repeat(len(X))
+
+
+class DependsOnNodeOrder(LabelCounter):
+    def _counts(self, X):
+        first = [next(iter(graph.nodes(data="label")))[1] for graph in X]
+        return np.array([[label == "a", label == "b"] for label in first], dtype=float)
+
+
+class DrawsGlobally(LabelCounter):
+    def predict(self, X):
+        np.random.rand()
+        return super().predict(X)
+
+
+class TakesAnything(LabelCounter):
+    def predict(self, X):
+        return super().predict([X] if isinstance(X, nx.Graph) else X)
+
+
+class SetsParameters(LabelCounter):
+    def __init__(self, tolerance=None):
+        self.tolerance = tolerance
+
+    def fit(self, X, y, sample_weight=None):
+        self.tolerance = 0.1
+        return super().fit(X, y, sample_weight)
+
+
+class CannotBePickled(LabelCounter):
+    def fit(self, X, y, sample_weight=None):
+        self.function_ = lambda: None
+        return super().fit(X, y, sample_weight)
+
+
+def test_an_honest_estimator_passes():
+    results = check_graph_estimator(LabelCounter())
+    assert {result["status"] for result in results} == {"passed"}
+    assert len(results) > 25
+
+
+@pytest.mark.parametrize(
+    "faulty, check",
+    [
+        (ChangesGraphs, "check_input_is_not_changed"),
+        (ForgetsToReturnSelf, "check_fit_returns_self"),
+        (IgnoresWeights, "check_weights_of_zero_remove"),
+        (LooksAtTheBatch, "check_graphs_do_not_influence_each_other"),
+        (DependsOnNodeOrder, "check_node_names_and_order_do_not_matter"),
+        (DrawsGlobally, "check_global_generators_are_left_alone"),
+        (TakesAnything, "check_bad_graphs_are_refused"),
+        (SetsParameters, "check_parameters_are_not_changed"),
+        (CannotBePickled, "check_copies_predict_the_same"),
+    ],
+)
+def test_every_fault_is_caught_by_its_check(faulty, check):
+    results = check_graph_estimator(faulty(), on_fail=None)
+    assert check in {r["check_name"] for r in results if r["status"] == "failed"}
+    with pytest.raises(Exception):  # noqa: B017
+        check_graph_estimator(faulty())
+
+
+def test_expected_failures_are_reported_with_their_reason():
+    allowed = {"check_bad_weights_are_refused": "no", "check_weights_of_zero_remove": "ignored"}
+    results = check_graph_estimator(IgnoresWeights(), expected_failed_checks=allowed)
+    failed = {r["check_name"]: r for r in results if r["status"] == "xfail"}
+    assert set(failed) == set(allowed)
+    assert failed["check_weights_of_zero_remove"]["expected_to_fail_reason"] == "ignored"
+
+
+def test_unknown_names_and_modes_are_refused():
+    with pytest.raises(ValueError, match=r"do not exist: \['check_beauty'\]"):
+        check_graph_estimator(LabelCounter(), expected_failed_checks={"check_beauty": ""})
+    with pytest.raises(ValueError, match="on_fail has to be"):
+        check_graph_estimator(LabelCounter(), on_fail="warn")
+
+
+def test_checks_fit_the_kind_of_estimator():
+    names = {name for name, _ in graph_estimator_checks(LabelCounter())}
+    assert "check_one_class_is_refused" in names
+    assert "check_nan_target_is_refused" not in names
+    assert "check_feature_names_out" not in names
