@@ -351,7 +351,16 @@ class EpochTasks(Callback):
 
 def restore_best(patience: int) -> EarlyStopping:
     """Stop when the validation loss stalls, and go back to the best weights."""
-    return EarlyStopping("valid_loss", patience=patience, load_best=True, sink=_silent)
+    # An absolute threshold: on separable classes the loss goes on shrinking towards zero,
+    # by ever smaller amounts, until the last epoch.
+    return EarlyStopping(
+        "valid_loss",
+        patience=patience,
+        threshold=1e-4,
+        threshold_mode="abs",
+        load_best=True,
+        sink=_silent,
+    )
 
 
 def _silent(message: str) -> None:
