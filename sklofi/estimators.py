@@ -152,6 +152,8 @@ class _BaseLoFI(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             raise ValueError("X_val and y_val have to be given together, or neither of them.")
         task = self._begin_task(X, y)
         resume = self.warm_start and hasattr(self, "net_")
+        if not resume:
+            vars(self).pop("net_", None)  # a fit that fails leaves no half-fitted estimator
         training = self._check_data(X, y, sample_weight, reset=not resume)
         random_state = check_random_state(self.random_state)
         validation = None
@@ -241,6 +243,9 @@ class _BaseLoFI(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         """Number of epochs that were run."""
         return len(self.net_.history)
 
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "net_")
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
@@ -284,12 +289,13 @@ class _BaseLoFI(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     def _learn_encoding(self, graphs, y, weight):
         self._encoder = NodeEncoder.fit(graphs, weight)
         self.node_labels_ = list(self._encoder.labels) if self._encoder.has_labels else []
+        self._radius = self.radius  # prediction looks as far as training did
 
     def _dataset(self, graphs, y=None, weight=None):
         return GraphDataset(
             graphs,
             self._encoder,
-            radius=self.radius,
+            radius=self._radius,
             handle_unknown=self.handle_unknown,
             owner=type(self).__name__,
             y=None if y is None else self._network_target(y),

@@ -228,6 +228,7 @@ class LoFINet(NeuralNet):
 
     def on_train_end(self, net: NeuralNet, **kwargs: Any) -> None:
         del self.dropout_generator_  # belongs to a device, so it must not be pickled
+        self.module_.eval()
 
     def on_epoch_begin(self, net: NeuralNet, **kwargs: Any) -> None:
         if self.history:

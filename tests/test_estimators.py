@@ -15,6 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import StackingClassifier, VotingClassifier
+from sklearn.exceptions import NotFittedError
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import (
@@ -99,13 +100,9 @@ def test_temperature_is_learned(motifs):
 
 
 def test_labels_features_both_or_neither():
-    rng = np.random.RandomState(0)
-    graphs, y = [], []
-    for i in range(40):
-        graph = graph_with(5, label="ab"[i % 2])
-        nx.set_node_attributes(graph, {v: rng.normal(i % 4 > 1, 0.1, 2) for v in graph}, "x")
-        graphs.append(graph)
-        y.append(i % 4)
+    """Labels tell half of the class, features the other half."""
+    y = np.arange(40) % 4
+    graphs = [graph_with(5, label="ab"[c % 2], x=(float(c > 1), 1.0)) for c in y]
     for node_label, node_features, n_columns, score in [
         ("label", None, 2, 0.5), (None, "x", 3, 0.5), ("label", "x", 4, 1.0), (None, None, 1, 0.25),
     ]:  # fmt: skip
@@ -438,6 +435,23 @@ def test_batch_size_of_prediction_does_not_matter(motifs):
     assert_allclose(many, np.tile(classifier.predict_proba(graphs), (10, 1)), rtol=1e-4)
 
 
+def test_a_fit_that_fails_leaves_no_half_fitted_estimator(motifs):
+    graphs, y = motifs
+    classifier = LoFIClassifier(**QUICK).fit(graphs, y)
+    with pytest.raises(ValueError, match="only one class"):
+        classifier.fit(graphs, ["same"] * 60)
+    with pytest.raises(NotFittedError):
+        classifier.predict(graphs)
+
+
+def test_parameters_set_after_fit_do_not_change_predictions(motifs):
+    graphs, y = motifs
+    classifier = LoFIClassifier(**QUICK).fit(graphs, y)
+    expected = classifier.predict_proba(graphs)
+    classifier.set_params(radius=3, n_masks=2, pooling="max", kernel="intersection")
+    assert_array_equal(classifier.predict_proba(graphs), expected)
+
+
 # Regression
 
 
@@ -677,7 +691,7 @@ def test_metadata_routing_of_weights(motifs):
     with sklearn.config_context(enable_metadata_routing=True):
         classifier = LoFIClassifier(**QUICK).set_fit_request(sample_weight=True)
         classifier.set_score_request(sample_weight=True)
-        search = GridSearchCV(make_pipeline(classifier), {}, cv=2, error_score="raise")
+        search = GridSearchCV(classifier, {}, cv=2, error_score="raise")
         search.fit(graphs, y, sample_weight=weight)
     expected = LoFIClassifier(**QUICK).fit(graphs, y, sample_weight=weight)
     assert_array_equal(search.predict_proba(graphs), expected.predict_proba(graphs))
