@@ -11,7 +11,7 @@ import math
 import sys
 import warnings
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from itertools import chain, pairwise
 from typing import Any
 
@@ -65,6 +65,9 @@ class GraphSet:
     node_names : ndarray of shape (n_nodes,) or None
         The names of the nodes, or None if every graph has the nodes 0, 1, 2, ...
 
+    node_label, node_features : hashable
+        The node attributes that labels and features came from and go back to.
+
     Examples
     --------
     >>> import networkx as nx
@@ -84,6 +87,8 @@ class GraphSet:
     labels: tuple[Hashable, ...] = ()
     features: NDArray[np.float32] | None = None
     node_names: NDArray[Any] | None = None
+    node_label: Hashable = DEFAULT_NODE_LABEL
+    node_features: Hashable = "features"
 
     @classmethod
     def from_networkx(
@@ -132,14 +137,15 @@ class GraphSet:
             labels=labels,
             features=_read_features(graphs, nodes, node_features),
             node_names=None if names_are_numbers else _names_array(nodes),
+            node_label=cls.node_label if node_label is None else node_label,
+            node_features=cls.node_features if node_features is None else node_features,
         )
 
     def to_networkx(self) -> list[nx.Graph]:
         """Give the graphs back as networkx graphs.
 
-        Nodes keep their names, order and directions. Labels stand in the node attribute
-        "label" and features in "features"; parallel edges and other attributes were not
-        kept.
+        Nodes keep their names and order, edges their direction, labels and features the
+        attributes they came from. Parallel edges and other attributes were not kept.
 
         Returns
         -------
@@ -175,13 +181,13 @@ class GraphSet:
             raise IndexError("A GraphSet has one axis: use graphs[rows].")
         nodes, node_offsets = take_segments(self.node_offsets, graphs)
         edges, edge_offsets = take_segments(self.edge_offsets, nodes)
-        return GraphSet(
+        return replace(
+            self,
             node_offsets=node_offsets,
             edge_offsets=edge_offsets,
             neighbors=self.neighbors[edges],
             directed=self.directed[graphs],
             label_ids=None if self.label_ids is None else self.label_ids[nodes],
-            labels=self.labels,
             features=None if self.features is None else self.features[nodes],
             node_names=None if self.node_names is None else self.node_names[nodes],
         )
@@ -208,25 +214,22 @@ class GraphSet:
                 size += sys.getsizeof(value) + sum(map(sys.getsizeof, value))
         return size
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {field.name: getattr(self, field.name) for field in fields(self)}
-
     def _graph(self, index: int) -> nx.Graph:
         graph = nx.DiGraph() if self.directed[index] else nx.Graph()
         start, stop = self.node_offsets[index : index + 2].tolist()
-        names = range(stop - start) if self.node_names is None else self.node_names[start:stop]
-        names = names if isinstance(names, range) else names.tolist()
+        names = list(range(stop - start))
+        if self.node_names is not None:
+            names = self.node_names[start:stop].tolist()
         graph.add_nodes_from(names)
-        for name, (begin, end) in zip(
-            names, pairwise(self.edge_offsets[start : stop + 1].tolist()), strict=True
-        ):
+        bounds = pairwise(self.edge_offsets[start : stop + 1].tolist())
+        for name, (begin, end) in zip(names, bounds, strict=True):
             graph.add_edges_from((name, names[i]) for i in self.neighbors[begin:end].tolist())
         if self.label_ids is not None:
             labels = (self.labels[i] for i in self.label_ids[start:stop].tolist())
-            nx.set_node_attributes(graph, dict(zip(names, labels, strict=True)), "label")
+            nx.set_node_attributes(graph, dict(zip(names, labels, strict=True)), self.node_label)
         if self.features is not None:
             features = dict(zip(names, self.features[start:stop].copy(), strict=True))
-            nx.set_node_attributes(graph, features, "features")
+            nx.set_node_attributes(graph, features, self.node_features)
         return graph
 
 

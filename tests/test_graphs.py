@@ -62,10 +62,11 @@ def test_labels_of_any_hashable_type_are_numbered_in_a_fixed_order():
 
 
 def test_labels_and_features_come_back():
-    graph = labelled_path("ab", x=[[1, 2], (3.5, 4)])
-    back = GraphSet.from_networkx([graph], node_features="x")[0]
-    assert dict(back.nodes(data="label")) == {0: "a", 1: "b"}
-    assert_array_equal(back.nodes[1]["features"], [3.5, 4])
+    graph = labelled_path("ab", x=[[1, 2], (3.5, 4)], element=["C", "N"])
+    back = GraphSet.from_networkx([graph], node_label="element", node_features="x")[0]
+    assert dict(back.nodes(data="element")) == {0: "C", 1: "N"}
+    assert_array_equal(back.nodes[1]["x"], [3.5, 4])
+    assert set(back.nodes[0]) == {"element", "x"}
 
 
 @pytest.mark.parametrize("values", [[1, 2], [[1], [2]], [np.float32(1), 2.0], [True, 2]])
@@ -136,7 +137,7 @@ def test_graphs_are_not_changed():
     graph = labelled_path("ab", x=[[1.0], [2.0]])
     before = graph.copy()
     converted = GraphSet.from_networkx([graph], node_features="x")
-    converted[0].nodes[0]["features"][:] = 9
+    converted[0].nodes[0]["x"][:] = 9
     assert same_graph(graph, before)
     assert converted.features[0] == 1
 
