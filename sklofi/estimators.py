@@ -13,9 +13,9 @@ import torch
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from skorch.callbacks import Callback
 
 from sklofi.graphs import DEFAULT_NODE_LABEL, as_graph_set
 from sklofi.nn import KERNELS, POOLINGS, READOUTS, LoFINetwork
@@ -29,6 +29,7 @@ from sklofi.training import (
     NodeEncoder,
     ProgressLog,
     RegressorNet,
+    StopWhenAsked,
     restore_best,
     split_validation,
     weighted_mean_and_scale,
@@ -59,6 +60,18 @@ def _check_device(device):
             " where there is one."
         ) from error
     return str(device)
+
+
+def _copy_callbacks(callbacks):
+    """Copies for skorch, which sets attributes on the callbacks that it uses."""
+    for item in callbacks or []:
+        callback = item[-1] if isinstance(item, tuple) else item
+        kind = callback if isinstance(callback, type) else type(callback)
+        if not issubclass(kind, Callback):
+            raise TypeError(
+                f"callbacks has to hold skorch callbacks or (name, callback) pairs, got {item!r}."
+            )
+    return copy.deepcopy(list(callbacks)) if callbacks else None
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -155,6 +168,8 @@ class _BaseLoFI(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         if not resume:
             vars(self).pop("net_", None)  # a fit that fails leaves no half-fitted estimator
         training = self._check_data(X, y, sample_weight, reset=not resume)
+        if not resume:
+            self._learn_encoding(*training)
         random_state = check_random_state(self.random_state)
         validation = None
         if X_val is not None:
@@ -162,8 +177,6 @@ class _BaseLoFI(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         elif self.early_stopping:
             training, validation = self._split(training, random_state)
 
-        if not resume:
-            self._learn_encoding(*training)
         training = self._dataset(*training)
         validation = None if validation is None else self._dataset(*validation)
         if not resume:
@@ -172,10 +185,17 @@ class _BaseLoFI(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         if self.verbose:
             listeners.append(ProgressLog(type(self).__name__, self.max_epochs, int(self.verbose)))
         if task is not None:
-            listeners.append(EpochTasks(self, task))
+            listeners.append(tasks := EpochTasks(self, task))
         if validation is not None and self.early_stopping:
             listeners.append(restore_best(self.patience))
-        self._train(training, validation, self.max_epochs, listeners)
+        if task is not None:
+            listeners.append(StopWhenAsked(tasks))
+        try:
+            self._train(training, validation, self.max_epochs, listeners)
+        except Exception:
+            if not resume:
+                del self.net_
+            raise
         if task is not None:
             task.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes={})
         return self
@@ -330,12 +350,10 @@ class _BaseLoFI(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             lr=self.lr,
             batch_size=self.batch_size,
             iterator_train=BatchLoader,
-            iterator_train__device=device,
             iterator_train__generator=generator,
             iterator_valid=BatchLoader,
-            iterator_valid__device=device,
             iterator_valid__batch_size=max(self.batch_size, PREDICTION_BATCH_SIZE),
-            callbacks=copy.deepcopy(list(self.callbacks)) if self.callbacks else None,
+            callbacks=_copy_callbacks(self.callbacks),
             device=device,
             verbose=0,  # ProgressLog speaks for us
         ).initialize()
@@ -400,7 +418,7 @@ class LoFIClassifier(ClassifierMixin, _BaseLoFI):
     node_features : hashable or None, default=None
         Node attribute with a number or a vector of numbers. They are standardised over
         the training graphs and stand beside the labels. Like `node_label`, it is for
-        networkx graphs: in a :class:`GraphSet` both were chosen when it was made.
+        networkx graphs: for a :class:`GraphSet` both were chosen when it was made.
 
     handle_unknown : {"ignore", "error"}, default="ignore"
         What to do with node labels that no training graph has: take them as an all-zero
@@ -434,7 +452,8 @@ class LoFIClassifier(ClassifierMixin, _BaseLoFI):
         GPU if there is one.
 
     warm_start : bool, default=False
-        Whether a further call of `fit` goes on from the present weights.
+        Whether a further call of `fit` goes on from the present weights. The network
+        stays as it is: of the parameters, only those of the training may change.
 
     callbacks : list of skorch callbacks, default=None
         Further callbacks for the training, such as learning rate schedulers. They are
@@ -588,7 +607,7 @@ class LoFIClassifier(ClassifierMixin, _BaseLoFI):
             self.classes_ = np.unique(y)
         if len(self.classes_) < 2:
             raise ValueError(
-                "Classification needs graphs of at least 2 classes, but y has only one"
+                "Classification needs graphs of at least 2 classes, but there is only one"
                 f" class: {self.classes_.tolist()[0]!r}."
             )
         if unknown := np.setdiff1d(y, self.classes_).tolist():
@@ -596,9 +615,33 @@ class LoFIClassifier(ClassifierMixin, _BaseLoFI):
                 f"y has the classes {unknown}, which are not among the classes that were"
                 f" fitted: {self.classes_.tolist()}."
             )
-        if self.class_weight is not None:
-            weight = weight * compute_sample_weight(self.class_weight, y)
-        return y, weight
+        if reset or not hasattr(self, "net_"):
+            self._weights_of_classes = self._check_class_weight(y, weight)
+        return y, weight * self._weights_of_classes[self._network_target(y)]
+
+    def _check_class_weight(self, y, weight):
+        """The weight of each of the classes."""
+        if self.class_weight is None:
+            return np.ones(len(self.classes_))
+        if self.class_weight == "balanced":
+            # By weight, not by number, so that graphs of weight 2 count as two.
+            mass = np.bincount(self._network_target(y), weight, minlength=len(self.classes_))
+            return mass.sum() / (len(mass) * mass)
+        classes = self.classes_.tolist()
+        without = [label for label in classes if label not in self.class_weight]
+        unknown = [label for label in self.class_weight if label not in classes]
+        if without and unknown:
+            raise ValueError(
+                f"class_weight names the classes {unknown}, which y does not have,"
+                f" and lacks {without}."
+            )
+        weights = np.array([self.class_weight.get(label, 1) for label in classes], dtype=float)
+        if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
+            raise ValueError(
+                f"class_weight has to be finite, not negative, and not zero for all classes,"
+                f" got {self.class_weight}."
+            )
+        return weights
 
     def _strata(self, y):
         return y
@@ -650,7 +693,7 @@ class LoFIRegressor(RegressorMixin, _BaseLoFI):
     node_features : hashable or None, default=None
         Node attribute with a number or a vector of numbers. They are standardised over
         the training graphs and stand beside the labels. Like `node_label`, it is for
-        networkx graphs: in a :class:`GraphSet` both were chosen when it was made.
+        networkx graphs: for a :class:`GraphSet` both were chosen when it was made.
 
     handle_unknown : {"ignore", "error"}, default="ignore"
         What to do with node labels that no training graph has: take them as an all-zero
@@ -684,7 +727,8 @@ class LoFIRegressor(RegressorMixin, _BaseLoFI):
         GPU if there is one.
 
     warm_start : bool, default=False
-        Whether a further call of `fit` goes on from the present weights.
+        Whether a further call of `fit` goes on from the present weights. The network
+        stays as it is: of the parameters, only those of the training may change.
 
     callbacks : list of skorch callbacks, default=None
         Further callbacks for the training, such as learning rate schedulers. They are
@@ -804,16 +848,17 @@ class LoFIRegressor(RegressorMixin, _BaseLoFI):
         return len(self._target_mean)
 
     def _check_target(self, y, weight, *, reset):
-        if not reset and hasattr(self, "net_") and y.shape[1:] != self._target_shape:
+        if reset or not hasattr(self, "_target_shape"):
+            self._target_shape = y.shape[1:]
+        if y.shape[1:] != self._target_shape:
             raise ValueError(
-                f"y has the shape {y.shape}, but the estimator was fitted on targets of"
-                f" shape (n_graphs, {', '.join(map(str, self._target_shape))})."
+                f"y has the shape {y.shape}, but the estimator is fitted to targets of shape"
+                f" {('n_graphs', *self._target_shape)}."
             )
         return y.astype(np.float64), weight
 
     def _learn_encoding(self, graphs, y, weight):
         super()._learn_encoding(graphs, y, weight)
-        self._target_shape = y.shape[1:]
         columns = y.reshape(len(y), -1)
         self._target_mean, self._target_scale = weighted_mean_and_scale(columns, weight)
 

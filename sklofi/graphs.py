@@ -1,8 +1,8 @@
 """Graphs as people have them, turned once into flat arrays.
 
 :class:`GraphSet` is the form in which graphs travel through the library: validated on
-the way in, a handful of numpy arrays afterwards. This is the only module that knows
-networkx.
+the way in, a handful of numpy arrays afterwards. Estimators learn about networkx here and
+nowhere else.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import chain, pairwise
+from numbers import Real
 from typing import Any
 
 import networkx as nx
@@ -34,7 +35,7 @@ class GraphSet:
 
     A ``GraphSet`` is a sequence: ``len(graphs)``, ``graphs[3]`` (a networkx graph) and
     iteration work as for a list, while ``graphs[key]`` with a slice, an integer array or
-    a boolean mask gives another ``GraphSet``. It is never changed after it was made.
+    a boolean mask gives another ``GraphSet``. Nothing in the library changes one.
 
     Attributes
     ----------
@@ -85,7 +86,7 @@ class GraphSet:
     directed: NDArray[np.bool_]
     label_ids: NDArray[np.int32] | None = None
     labels: tuple[Hashable, ...] = ()
-    features: NDArray[np.float32] | None = None
+    features: NDArray[np.float64] | None = None
     node_names: NDArray[Any] | None = None
     node_label: Hashable = DEFAULT_NODE_LABEL
     node_features: Hashable = "features"
@@ -236,10 +237,29 @@ class GraphSet:
 def as_graph_set(X: Any, node_label: Hashable | None, node_features: Hashable | None) -> GraphSet:
     """Take whatever a user passes as X; the border that every estimator shares."""
     if isinstance(X, GraphSet):
-        if len(X) == 0:
-            raise ValueError("X holds no graphs (0 samples) while a minimum of 1 is required.")
-        return X
+        return _check_graph_set(X, node_label, node_features)
     return GraphSet.from_networkx(X, node_label=node_label, node_features=node_features)
+
+
+def _check_graph_set(
+    X: GraphSet, node_label: Hashable | None, node_features: Hashable | None
+) -> GraphSet:
+    """A GraphSet has made its choice of attributes; see that nobody asks for others."""
+    if len(X) == 0:
+        raise ValueError("X holds no graphs (0 samples) while a minimum of 1 is required.")
+    if node_features is not None and (X.features is None or node_features != X.node_features):
+        raise ValueError(
+            f"node_features={node_features!r}, but X is a GraphSet that was made without"
+            f" them. Make it with GraphSet.from_networkx(graphs, node_features={node_features!r})."
+        )
+    if node_label is None:
+        return replace(X, label_ids=None, labels=())
+    if node_label not in (DEFAULT_NODE_LABEL, X.node_label):
+        raise ValueError(
+            f"node_label={node_label!r}, but X is a GraphSet with other labels."
+            f" Make it with GraphSet.from_networkx(graphs, node_label={node_label!r})."
+        )
+    return X
 
 
 def take_segments(
@@ -257,12 +277,30 @@ def take_segments(
 
 
 def sort_labels(labels: Iterable[Hashable]) -> list[Hashable]:
-    """Bring labels of any type into an order that depends on nothing but the labels."""
-    labels = list(labels)
-    try:
-        return sorted(labels)  # type: ignore[type-var]
-    except TypeError:  # labels of mixed types, or of a type without an order
-        return sorted(labels, key=lambda label: (type(label).__qualname__, repr(label)))
+    """Sort labels of any type in a way that is the same in every process.
+
+    Neither ``hash`` nor ``repr`` may decide: both differ from process to process for some
+    types. Labels of a type that is not known here stay in the order in which they come.
+    """
+    return sorted(labels, key=_label_key)
+
+
+def _label_key(label: Hashable) -> tuple[Any, ...]:
+    match label:
+        case None:
+            return ("0",)
+        case Real():
+            return ("1 number", label)
+        case str():
+            return ("2 str", label)
+        case bytes():
+            return ("3 bytes", label)
+        case tuple():
+            return ("4 tuple", [_label_key(member) for member in label])
+        case frozenset():
+            return ("5 frozenset", sorted(map(_label_key, label)))
+        case _:
+            return ("6 " + type(label).__qualname__,)
 
 
 def _offsets(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -310,7 +348,8 @@ def _read_adjacency(
     neighbors: list[int] = []
     names_are_numbers = True
     for graph, names in zip(graphs, nodes, strict=True):
-        rows = [adjacent for _, adjacent in graph.adjacency()]
+        # Lists, because the rows of some views are longer than what they iterate over.
+        rows = [list(adjacent) for _, adjacent in graph.adjacency()]
         degrees.extend(map(len, rows))
         # Where nodes are named by their number, names can be taken as they are. The
         # type matters too: True == 1, but to_networkx has to give True back.
@@ -382,7 +421,7 @@ def _read_labels(
             )
         return None, ()
     try:
-        distinct = set(values)
+        distinct = dict.fromkeys(values)  # in the order of the nodes, unlike a set
     except TypeError:
         position = next(i for i, value in enumerate(values) if not _is_hashable(value))
         raise TypeError(
@@ -390,8 +429,8 @@ def _read_labels(
             f" {type(values[position]).__name__}, which is not hashable. Labels are"
             " categories such as strings or integers; pass vectors through node_features."
         ) from None
-    if any(label != label for label in distinct):
-        position = next(i for i, value in enumerate(values) if value != value)
+    if any(map(_is_nan, distinct)):
+        position = next(i for i, value in enumerate(values) if _is_nan(value))
         raise ValueError(
             f"{_locate(nodes, position)} has the label NaN under {node_label!r}."
             " Replace missing labels by a category of their own."
@@ -404,7 +443,7 @@ def _read_labels(
 
 def _read_features(
     graphs: list[nx.Graph], nodes: list[list[Hashable]], node_features: Hashable | None
-) -> NDArray[np.float32] | None:
+) -> NDArray[np.float64] | None:
     if node_features is None:
         return None
     values = _read_attribute(graphs, nodes, node_features)
@@ -413,24 +452,24 @@ def _read_features(
             f"No node of any graph has the attribute {node_features!r} (node_features)."
         )
     try:
-        array = np.array(values, dtype=np.float64)
+        array = np.array(values)
+        array = np.empty(0) if array.dtype.kind in "SU" else array.astype(np.float64)
     except (TypeError, ValueError):
         array = np.empty(0)  # ragged or not numbers: the search below finds where
     if array.ndim == 1 and len(array) == len(values):
         array = array[:, None]
     if array.ndim != 2 or array.shape[1] == 0:
         raise _features_error(nodes, values, node_features)
-    with np.errstate(over="ignore"):
-        features = array.astype(np.float32)
-    if not np.isfinite(features).all():
-        position = int(np.flatnonzero(~np.isfinite(features).all(axis=1))[0])
-        value = array[position][~np.isfinite(features[position])][0]
+    usable = np.abs(array) <= np.finfo(np.float32).max  # False for NaN
+    if not usable.all():
+        position = int(np.flatnonzero(~usable.all(axis=1))[0])
+        value = array[position][~usable[position]][0]
         what = "NaN" if math.isnan(value) else "an infinite or too large value"
         raise ValueError(
             f"{_locate(nodes, position)} has {what} in its features {node_features!r}."
-            " Impute or remove it: features have to be finite 32-bit numbers."
+            " Impute or remove it: features have to be finite, and below 3.4e38."
         )
-    return features
+    return array
 
 
 def _features_error(nodes: list[list[Hashable]], values: list[Any], name: Hashable) -> ValueError:
@@ -439,6 +478,8 @@ def _features_error(nodes: list[list[Hashable]], values: list[Any], name: Hashab
     for position, value in enumerate(values):
         try:
             vector = np.atleast_1d(np.asarray(value, dtype=np.float64))
+            if np.asarray(value).dtype.kind in "SU":
+                raise TypeError("text")
         except (TypeError, ValueError):
             return ValueError(
                 f"{_locate(nodes, position)} has {value!r} as its features {name!r}, which"
@@ -465,6 +506,13 @@ def _locate(nodes: Sequence[Sequence[Hashable]], position: int) -> str:
 def _enumerate(names: Sequence[Hashable]) -> str:
     shown = ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
     return f"the attributes {shown}" if names else "no attributes"
+
+
+def _is_nan(value: Any) -> bool:
+    try:
+        return bool(value != value)
+    except TypeError:  # pandas.NA does not even know that
+        return True
 
 
 def _is_hashable(value: Any) -> bool:

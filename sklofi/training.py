@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import skorch.dataset
 import torch
 from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, RegressorMixin
 from skorch import NeuralNet
 from skorch.callbacks import Callback, EarlyStopping, EpochTimer, PassthroughScoring
 from torch import Tensor
 from tqdm import tqdm
 
 from sklofi.egonets import egonet_incidence
-from sklofi.graphs import GraphSet, sort_labels, take_segments
+from sklofi.graphs import GraphSet, take_segments
 from sklofi.nn import csr_incidence
 
 # Prediction keeps no gradients, so its batches can be larger than those of training.
@@ -44,12 +47,11 @@ class NodeEncoder:
         mean, scale = np.zeros(n_features), np.ones(n_features)
         if graphs.features is not None:
             node_weight = np.repeat(weight, np.diff(graphs.node_offsets))
-            mean, scale = weighted_mean_and_scale(graphs.features.astype(np.float64), node_weight)
+            mean, scale = weighted_mean_and_scale(graphs.features, node_weight)
         if graphs.label_ids is None:
             return cls((None,), False, mean, scale)
         present = np.unique(graphs.label_ids).tolist()
-        labels = tuple(sort_labels(graphs.labels[i] for i in present))
-        return cls(labels, True, mean, scale)
+        return cls(tuple(graphs.labels[i] for i in present), True, mean, scale)
 
     @property
     def n_columns(self) -> int:
@@ -82,7 +84,8 @@ class NodeEncoder:
         if graphs.features is None:
             return columns, np.empty((graphs.n_nodes, 0), dtype=np.float32)
         features = (graphs.features - self.feature_mean) / self.feature_scale
-        return columns, features.astype(np.float32)
+        # Far beyond anything in training; the bound keeps squares within 32 bits.
+        return columns, features.clip(-1e15, 1e15).astype(np.float32)
 
     def _check_same_kind(self, graphs: GraphSet, owner: str) -> None:
         if (graphs.label_ids is not None) != self.has_labels:
@@ -115,11 +118,8 @@ class Batch:
         return replace(self, **{name: tensor.to(device) for name, tensor in vars(self).items()})
 
 
-class GraphDataset(torch.utils.data.Dataset):
-    """Encoded graphs with their egonets, from which batches are sliced.
-
-    ``X`` and ``y`` are public because skorch's scoring callbacks look for them.
-    """
+class GraphDataset(skorch.dataset.Dataset):
+    """Encoded graphs with their egonets, from which batches are sliced."""
 
     def __init__(
         self,
@@ -135,31 +135,35 @@ class GraphDataset(torch.utils.data.Dataset):
         columns, features = encoder.encode(graphs, handle_unknown, owner)
         incidence = egonet_incidence(graphs, radius)
         first_node = np.repeat(graphs.node_offsets[:-1], np.diff(graphs.node_offsets))
-        weight = np.ones(len(graphs)) if weight is None else weight / weight.mean()
+        weight = np.ones(len(graphs)) if weight is None else weight / weight.max()
+        weight = weight / weight.mean()
         node_weight = np.repeat(weight, np.diff(graphs.node_offsets))
-        self.X = graphs
+        self.graphs = graphs
         self.y = torch.zeros(len(graphs)) if y is None else torch.from_numpy(y)
         self.weight = torch.from_numpy(weight.astype(np.float32))
         self.egonet_size = float(np.average(np.diff(incidence.indptr), weights=node_weight))
         self._columns, self._features = columns, features
-        # The last row is for labels that were not there in training.
-        self._one_hot = np.eye(len(encoder.labels) + 1, len(encoder.labels), dtype=np.float32)
+        self._n_labels = len(encoder.labels)
         self._member_offsets = incidence.indptr.astype(np.int64)
         # Counted from the first node of the graph, so that slices need no renumbering.
         self._members = incidence.indices - np.repeat(first_node, np.diff(incidence.indptr))
 
+    @property
+    def X(self) -> GraphDataset:
+        """What skorch's scoring callbacks pass to ``predict``."""
+        return self
+
     def __len__(self) -> int:
-        return len(self.X)
+        return len(self.graphs)
 
     def __getitem__(self, rows: Any) -> tuple[Batch, Tensor]:
         rows = np.atleast_1d(rows)
-        nodes, graph_offsets = take_segments(self.X.node_offsets, rows)
+        nodes, graph_offsets = take_segments(self.graphs.node_offsets, rows)
         members, member_offsets = take_segments(self._member_offsets, nodes)
         first_node = np.repeat(graph_offsets[:-1], np.diff(graph_offsets))
         shifted = self._members[members] + np.repeat(first_node, np.diff(member_offsets))
-        x = np.concatenate([self._one_hot[self._columns[nodes]], self._features[nodes]], axis=1)
         batch = Batch(
-            x=torch.from_numpy(x),
+            x=torch.from_numpy(self._node_vectors(nodes)),
             egonets=csr_incidence(
                 torch.from_numpy(member_offsets.astype(np.int32)),
                 torch.from_numpy(shifted.astype(np.int32)),
@@ -168,6 +172,15 @@ class GraphDataset(torch.utils.data.Dataset):
             weight=self.weight[rows],
         )
         return batch, self.y[rows]
+
+    def _node_vectors(self, nodes: NDArray[np.int64]) -> NDArray[np.float32]:
+        features = self._features[nodes]
+        x = np.zeros((len(nodes), self._n_labels + features.shape[1]), dtype=np.float32)
+        columns = self._columns[nodes]
+        known = np.flatnonzero(columns < self._n_labels)
+        x[known, columns[known]] = 1
+        x[:, self._n_labels :] = features
+        return x
 
 
 class BatchLoader:
@@ -181,12 +194,10 @@ class BatchLoader:
         self,
         dataset: GraphDataset,
         batch_size: int,
-        device: str = "cpu",
         generator: torch.Generator | None = None,
     ) -> None:
         self.dataset = dataset
         self.batch_size = batch_size
-        self.device = device
         self.generator = generator
 
     def __len__(self) -> int:
@@ -198,8 +209,7 @@ class BatchLoader:
         if self.generator is not None:
             order = torch.randperm(n_graphs, generator=self.generator).numpy()
         for start in range(0, n_graphs, self.batch_size):
-            batch, y = self.dataset[order[start : start + self.batch_size]]
-            yield batch.to(self.device), y.to(self.device)
+            yield self.dataset[order[start : start + self.batch_size]]
 
 
 class LoFINet(NeuralNet):
@@ -215,6 +225,7 @@ class LoFINet(NeuralNet):
             ("train_loss", PassthroughScoring("train_loss", on_train=True)),
             ("valid_loss", PassthroughScoring("valid_loss")),
             ("valid_score", PassthroughScoring("valid_score", lower_is_better=False)),
+            ("finite_loss", FiniteLoss()),
         ]
 
     def get_split_datasets(self, X: Any, y: Any = None, **params: Any) -> tuple[Any, Any]:
@@ -229,6 +240,14 @@ class LoFINet(NeuralNet):
     def on_train_end(self, net: NeuralNet, **kwargs: Any) -> None:
         del self.dropout_generator_  # belongs to a device, so it must not be pickled
         self.module_.eval()
+        if len(self.history) > 1 and "train_loss" not in self.history[-1]:
+            del self.history[-1]  # interrupted in the middle
+            warnings.warn(
+                f"Training was interrupted in epoch {len(self.history) + 1}; the estimator"
+                " is fitted, but less than it was asked to be.",
+                UserWarning,
+                stacklevel=2,
+            )
 
     def on_epoch_begin(self, net: NeuralNet, **kwargs: Any) -> None:
         if self.history:
@@ -244,52 +263,67 @@ class LoFINet(NeuralNet):
     def validation_step(self, batch: Any, **params: Any) -> dict[str, Tensor]:
         step = super().validation_step(batch, **params)
         graphs, y = batch
-        score = (graphs.weight * self.scores(step["y_pred"], y)).mean()
-        self.history.record_batch("valid_score", score.item())
+        scores = self.scores(step["y_pred"].cpu(), y)
+        self.history.record_batch("valid_score", (graphs.weight * scores).mean().item())
         return step
 
     def infer(self, x: Batch, **params: Any) -> Tensor:
         generator = self.dropout_generator_ if self.module_.training else None
+        x = x.to(self.device)
         return self.module_(x.x, x.egonets, x.graph_offsets, generator)
 
     def embed(self, dataset: GraphDataset) -> Tensor:
         """The pooled vectors of all graphs, before the head."""
         self.module_.eval()
         with torch.no_grad():
+            batches = (batch.to(self.device) for batch, _ in self.get_iterator(dataset))
             return torch.cat(
-                [
-                    self.module_.embed(batch.x, batch.egonets, batch.graph_offsets).cpu()
-                    for batch, _ in self.get_iterator(dataset)
-                ]
+                [self.module_.embed(b.x, b.egonets, b.graph_offsets).cpu() for b in batches]
             )
 
     def calibrate_(self, dataset: GraphDataset) -> None:
         """Let the head see pooled vectors of zero mean and unit variance at the start."""
         embedding = self.embed(dataset).double().numpy()
-        mean, scale = weighted_mean_and_scale(embedding, dataset.weight.double().numpy())
+        eps = float(np.finfo(np.float32).eps)
+        mean, scale = weighted_mean_and_scale(embedding, dataset.weight.double().numpy(), eps)
         self.module_.calibrate_(torch.from_numpy(mean), torch.from_numpy(scale))
 
     def get_loss(self, y_pred: Tensor, y_true: Tensor, X: Batch, training: bool = False) -> Tensor:
-        losses = self.criterion_(y_pred, y_true).reshape(len(X), -1).mean(dim=1)
-        return (X.weight * losses).mean()
+        losses = self.criterion_(y_pred, y_true.to(self.device))
+        return (X.weight.to(self.device) * losses.reshape(len(X), -1).mean(dim=1)).mean()
 
 
-class ClassifierNet(LoFINet):
+class ClassifierNet(ClassifierMixin, LoFINet):
+    @property
+    def classes_(self) -> NDArray[np.int64]:
+        return np.arange(self.module__n_outputs)
+
     def scores(self, y_pred: Tensor, y_true: Tensor) -> Tensor:
         """Accuracy, graph by graph."""
         return (y_pred.argmax(dim=1) == y_true).float()
 
     def predict_proba(self, X: GraphDataset) -> NDArray[np.float64]:
-        return torch.softmax(self.forward(X).double(), dim=1).numpy()
+        return torch.softmax(self.forward(X).detach().double(), dim=1).numpy()
 
     def predict(self, X: GraphDataset) -> NDArray[np.int64]:
         return self.predict_proba(X).argmax(axis=1)
 
 
-class RegressorNet(LoFINet):
+class RegressorNet(RegressorMixin, LoFINet):
     def scores(self, y_pred: Tensor, y_true: Tensor) -> Tensor:
         """R^2 against the training targets, which are standardised, graph by graph."""
         return 1 - (y_pred - y_true).square().mean(dim=1)
+
+
+class FiniteLoss(Callback):
+    """End a training that has diverged, instead of predicting NaN ever after."""
+
+    def on_epoch_end(self, net: NeuralNet, **kwargs: Any) -> None:
+        if not np.isfinite(net.history[-1, "train_loss"]):
+            raise ValueError(
+                f"The training loss became {net.history[-1, 'train_loss']} in epoch"
+                f" {len(net.history)}. Lower the learning rate (lr={net.lr})."
+            )
 
 
 class ProgressLog(Callback):
@@ -300,12 +334,13 @@ class ProgressLog(Callback):
     def __init__(self, title: str, max_epochs: int, verbose: int) -> None:
         self.title = title
         self.max_epochs = max_epochs
-        self.line_every = 1 if verbose > 1 else max(1, max_epochs // self.N_LINES)
+        self.every_epoch = verbose > 1
+        self.line_every = 1 if self.every_epoch else max(1, max_epochs // self.N_LINES)
 
     def on_train_begin(self, net: NeuralNet, **kwargs: Any) -> None:
         self.first_epoch = len(net.history)
         self.bar = None
-        if sys.stderr.isatty():
+        if sys.stderr.isatty() and not self.every_epoch:
             self.bar = tqdm(total=self.max_epochs, desc=self.title, unit="epoch")
 
     def on_epoch_end(self, net: NeuralNet, **kwargs: Any) -> None:
@@ -335,18 +370,37 @@ class EpochTasks(Callback):
     def __init__(self, estimator: Any, context: Any) -> None:
         self.estimator = estimator
         self.context = context
+        self.epoch: Any = None
+        self.stop = False
 
     def on_epoch_begin(self, net: NeuralNet, **kwargs: Any) -> None:
         self.epoch = self.context.subcontext(task_name="epoch")
         self.epoch.call_on_fit_task_begin(estimator=self.estimator)
 
     def on_epoch_end(self, net: NeuralNet, **kwargs: Any) -> None:
+        self._end_epoch()
+
+    def on_train_end(self, net: NeuralNet, **kwargs: Any) -> None:
+        if self.epoch is not None:  # another callback has ended the training
+            self._end_epoch()
+
+    def _end_epoch(self) -> None:
         # The estimator has its fitted attributes while it trains, so a copy of it can
         # predict as it is: nothing has to be reconstructed.
-        stop = self.epoch.call_on_fit_task_end(
+        self.stop = self.epoch.call_on_fit_task_end(
             estimator=self.estimator, reconstruction_attributes={}
         )
-        if stop:
+        self.epoch = None
+
+
+class StopWhenAsked(Callback):
+    """End the training if a callback of scikit-learn wants to, after all others are done."""
+
+    def __init__(self, tasks: EpochTasks) -> None:
+        self.tasks = tasks
+
+    def on_epoch_end(self, net: NeuralNet, **kwargs: Any) -> None:
+        if self.tasks.stop:
             raise KeyboardInterrupt  # how skorch's callbacks end the training
 
 
@@ -389,11 +443,18 @@ def split_validation(
 
 
 def weighted_mean_and_scale(
-    values: NDArray[np.float64], weight: NDArray[np.float64]
+    values: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    eps: float = float(np.finfo(np.float64).eps),
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Column means and standard deviations; the latter 1 for constant columns."""
+    """Column means and standard deviations; the latter 1 for constant columns.
+
+    A column counts as constant if it varies by no more than rounding does, `eps` being
+    the precision with which the values were computed.
+    """
+    largest = np.abs(values).max(axis=0)
+    largest[largest == 0] = 1
+    values = values / largest  # so that squares neither overflow nor vanish
     mean = np.average(values, axis=0, weights=weight)
     scale = np.sqrt(np.average((values - mean) ** 2, axis=0, weights=weight))
-    # A column that is constant but for rounding has to count as constant.
-    constant = scale <= 10 * np.finfo(np.float32).eps * np.abs(mean)
-    return mean, np.where(constant, 1.0, scale)
+    return largest * mean, np.where(scale <= 10 * eps, 1.0, largest * scale)

@@ -29,8 +29,9 @@ from sklearn.model_selection import (
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
-from skorch.callbacks import EpochScoring, LRScheduler
+from skorch.callbacks import Callback, EarlyStopping, EpochScoring, LRScheduler
 
+import sklofi.estimators
 from sklofi import GraphSet, LoFIClassifier, LoFIRegressor
 from sklofi.datasets import load_graph_atlas, make_motif_graphs
 
@@ -135,6 +136,14 @@ def test_the_size_of_features_is_not_lost_in_their_direction():
     assert classifier.score(graphs, y) == 1
 
 
+def test_features_far_from_zero_keep_their_differences():
+    graphs = [graph_with(3, x=1.7e9 + i % 2) for i in range(40)]
+    y = np.arange(40) % 2
+    classifier = LoFIClassifier(**{**QUICK, "max_epochs": 30}, node_features="x").fit(graphs, y)
+    assert classifier.score(graphs, y) == 1
+    assert np.isfinite(classifier.predict_proba([graph_with(3, x=-3e38)])).all()
+
+
 def test_a_series_of_graphs_is_a_list(motifs):
     graphs, y = motifs
     series = pd.Series(graphs, index=range(100, 160))
@@ -193,7 +202,7 @@ def test_prediction_needs_the_same_kind_of_graphs(fitted, given, match):
     "change, match",
     [
         ({"y": [0, 1]}, "X has 60 graphs, but y has 2 targets"),
-        ({"y": ["a"] * 60}, "y has only one class: 'a'"),
+        ({"y": ["a"] * 60}, "only one class: 'a'"),
         ({"y": np.linspace(0, 1, 60)}, "Unknown label type"),
         ({"y": None}, "requires y to be passed"),
         ({"sample_weight": np.zeros(60)}, "All sample weights are zero"),
@@ -202,7 +211,7 @@ def test_prediction_needs_the_same_kind_of_graphs(fitted, given, match):
         ({"X_val": [nx.path_graph(2)]}, "given together"),
         ({"X_val": [graph_with(label="C")], "y_val": [7]}, r"classes \[7\].*\[0, 1\]"),
     ],
-    ids=str,
+    ids=range(9),
 )
 def test_bad_targets_and_weights_are_refused(motifs, change, match):
     graphs, y = motifs
@@ -265,24 +274,57 @@ def test_given_validation_graphs_leave_all_of_x_for_training(motifs):
 
 def test_validation_graphs_pass_through_a_pipeline(motifs):
     graphs, y = motifs
+    edges = [(list(graph.nodes(data="label")), list(graph.edges)) for graph in graphs]
     with sklearn.config_context(enable_metadata_routing=True):
-        classifier = LoFIClassifier(**QUICK).set_fit_request(X_val=True, y_val=True)
+        classifier = LoFIClassifier(**QUICK, early_stopping=False)
+        classifier.set_fit_request(X_val=True, y_val=True)
         pipeline = Pipeline(
-            [("same", _Unchanged()), ("lofi", classifier)], transform_input=["X_val"]
+            [("graphs", _EdgesToGraphs()), ("lofi", classifier)], transform_input=["X_val"]
         )
-        pipeline.fit(graphs, y, X_val=graphs[:9], y_val=y[:9])
-    assert "valid_loss" in pipeline[-1].history_[0]
+        pipeline.fit(edges, y, X_val=edges[:9], y_val=y[:9])
+    assert "valid_loss" in pipeline[-1].history_[0]  # X_val is its only source
 
 
-class _Unchanged(sklearn.base.TransformerMixin, sklearn.base.BaseEstimator):
+class _EdgesToGraphs(sklearn.base.TransformerMixin, sklearn.base.BaseEstimator):
     def fit(self, X, y=None):
         return self
 
     def transform(self, X):
-        return X
+        graphs = []
+        for nodes, edges in X:
+            graph = nx.Graph()
+            graph.add_nodes_from((node, {"label": label}) for node, label in nodes)
+            graph.add_edges_from(edges)
+            graphs.append(graph)
+        return graphs
 
     def __sklearn_is_fitted__(self):
         return True
+
+
+def test_the_validation_part_is_stratified(monkeypatch, motifs):
+    graphs, _ = motifs
+    y = np.array([0] * 50 + [1] * 10)
+    strata = []
+    original = sklofi.estimators.split_validation
+
+    def spy(y, *args):
+        train, validation = original(y, *args)
+        strata.append(np.bincount(y[validation].astype(int)).tolist())
+        return train, validation
+
+    monkeypatch.setattr(sklofi.estimators, "split_validation", spy)
+    LoFIClassifier(**{**QUICK, "max_epochs": 1}, validation_fraction=0.2).fit(graphs, y)
+    assert strata == [[10, 2]]
+
+
+def test_labels_of_the_validation_part_are_known_too():
+    graphs, y = make_motif_graphs(40, random_state=0)
+    graphs[3].nodes[0]["label"] = "rare"
+    for seed in range(8):
+        options = {**QUICK, "max_epochs": 1, "random_state": seed}
+        classifier = LoFIClassifier(**options, handle_unknown="error").fit(graphs, y)
+        assert "rare" in classifier.node_labels_
 
 
 def test_too_few_graphs_for_a_validation_part_still_train():
@@ -329,9 +371,30 @@ def test_class_weight_is_sample_weight(motifs):
         weight = np.array([weights[label] for label in y])
         by_graph = LoFIClassifier(**FULL_BATCH).fit(graphs, y, sample_weight=weight)
         assert_allclose(by_class.predict_proba(graphs), by_graph.predict_proba(graphs), rtol=1e-4)
+    doubled = LoFIClassifier(**FULL_BATCH, class_weight="balanced").fit(
+        graphs, y, sample_weight=1 + (np.arange(40) < 10)
+    )
+    copies = np.r_[:40, :10]
+    copied = LoFIClassifier(**FULL_BATCH, class_weight="balanced").fit(
+        [graphs[i] for i in copies], y[copies]
+    )
+    assert_allclose(doubled.predict_proba(graphs), copied.predict_proba(graphs), rtol=1e-2)
     plain = LoFIClassifier(**FULL_BATCH).fit(graphs, y)
     heavy = LoFIClassifier(**FULL_BATCH, class_weight={"yes": 9}).fit(graphs, y)
     assert heavy.predict_proba(graphs)[:, 1].mean() > plain.predict_proba(graphs)[:, 1].mean()
+
+
+def test_class_weights_belong_to_the_training_classes(motifs):
+    graphs, y = motifs
+    ones = [graph for graph, label in zip(graphs, y, strict=True) if label == 1]
+    classifier = LoFIClassifier(**QUICK, class_weight={0: 2})
+    classifier.fit(graphs, y, X_val=ones, y_val=[1] * len(ones))
+    classifier.partial_fit(ones, [1] * len(ones))
+    for bad in ({0: -1, 1: 1}, {0: np.nan}, {0: 0, 1: 0}):
+        with pytest.raises(ValueError, match="class_weight has to be finite"):
+            LoFIClassifier(**QUICK, class_weight=bad).fit(graphs, y)
+    with pytest.raises(ValueError, match=r"names the classes \['one'\].* lacks \[1\]"):
+        LoFIClassifier(**QUICK, class_weight={0: 1, "one": 2}).fit(graphs, y)
 
 
 def test_partial_fit_is_an_epoch_of_fit(motifs):
@@ -390,6 +453,50 @@ def test_skorch_callbacks_are_used_and_copied(motifs):
     )
     assert not hasattr(scheduler, "lr_scheduler_")
     clone(classifier).fit(*motifs)
+
+
+def test_scoring_callbacks_of_every_kind(motifs):
+    callbacks = [
+        EpochScoring("f1_macro", on_train=True, name="train_f1"),
+        EpochScoring("roc_auc", lower_is_better=False, name="auc"),
+        EpochScoring("accuracy", use_caching=False, name="accuracy"),
+    ]
+    classifier = LoFIClassifier(**QUICK, callbacks=callbacks).fit(*motifs)
+    figures = np.array(classifier.history_[:, ("train_f1", "auc", "accuracy")])
+    assert figures.shape == (8, 3) and (figures <= 1).all()
+    with pytest.raises(TypeError, match="callbacks has to hold skorch callbacks"):
+        LoFIClassifier(**QUICK, callbacks=["early stopping"]).fit(*motifs)
+
+
+class RaisesIn(Callback):
+    def __init__(self, error):
+        self.error = error
+
+    def on_batch_end(self, net, **kwargs):
+        if len(net.history) == 3:
+            raise self.error
+
+
+def test_an_error_in_training_leaves_no_half_trained_estimator(motifs):
+    callbacks = [RaisesIn(RuntimeError("boom"))]
+    classifier = LoFIClassifier(**QUICK, callbacks=callbacks)
+    with pytest.raises(RuntimeError, match="boom"):
+        classifier.fit(*motifs)
+    with pytest.raises(NotFittedError):
+        classifier.predict(motifs[0])
+
+
+def test_an_interrupt_is_told_and_leaves_a_usable_estimator(motifs):
+    classifier = LoFIClassifier(**QUICK, callbacks=[RaisesIn(KeyboardInterrupt())])
+    with pytest.warns(UserWarning, match="interrupted in epoch 3"):
+        classifier.fit(*motifs)
+    assert len(classifier.history_[:, "train_loss"]) == classifier.n_epochs_ == 2
+    assert np.isfinite(classifier.predict_proba(motifs[0])).all()
+
+
+def test_a_diverging_loss_is_an_error(motifs):
+    with pytest.raises(ValueError, match=r"loss became (nan|inf) in epoch \d.*lr=1e\+30"):
+        LoFIClassifier(**{**QUICK, "lr": 1e30}).fit(*motifs)
 
 
 def test_history_does_not_hoard_batches(motifs):
@@ -457,7 +564,7 @@ def test_parameters_set_after_fit_do_not_change_predictions(motifs):
 
 def test_the_scale_of_the_target_does_not_matter(paths):
     graphs, y = paths
-    for scale, shift in [(1e-12, 0.0), (1e12, -5e12)]:
+    for scale, shift in [(1e-12, 0.0), (1e12, -5e12), (1000.0, 1e9)]:
         plain = LoFIRegressor(**QUICK).fit(graphs, y)
         scaled = LoFIRegressor(**QUICK).fit(graphs, scale * y + shift)
         expected = scale * plain.predict(graphs) + shift
@@ -475,6 +582,8 @@ def test_targets_of_several_columns(paths):
     assert LoFIRegressor(**QUICK).fit(graphs, Y[:, :1]).predict(graphs).shape == (42, 1)
     with pytest.raises(ValueError, match="y has the shape"):
         regressor.partial_fit(graphs, y)
+    with pytest.raises(ValueError, match=r"y has the shape \(5,\).*\('n_graphs', 3\)"):
+        LoFIRegressor(**QUICK).fit(graphs, Y, X_val=graphs[:5], y_val=y[:5])
 
 
 def test_losses_have_their_minimisers():
@@ -561,6 +670,14 @@ def test_scikit_learn_callbacks_follow_the_epochs(motifs):
 
 
 @needs_callbacks
+def test_every_epoch_that_begins_ends_whoever_stops_it(motifs):
+    recorder = Recorder()
+    early = EarlyStopping("train_loss", patience=2, threshold=1e9, threshold_mode="abs")
+    LoFIClassifier(**QUICK, callbacks=[early]).set_callbacks(recorder).fit(*motifs)
+    assert recorder.events.count("begin epoch") == recorder.events.count("end epoch") == 3
+
+
+@needs_callbacks
 def test_progress_bars_nest_in_a_search(motifs, capsys):
     from sklearn.callback import ProgressBar
 
@@ -568,6 +685,13 @@ def test_progress_bars_nest_in_a_search(motifs, capsys):
     search.set_callbacks(ProgressBar()).fit(*motifs)
     out = capsys.readouterr().out
     assert "GridSearchCV" in out and "LoFIClassifier" in out
+    depth = Recorder()
+    search.set_callbacks(depth).fit(*motifs)
+    assert (
+        depth.events.count("end epoch")
+        == sum(event == "begin epoch" for event in depth.events)
+        == 5 * QUICK["max_epochs"]
+    )
     copy.deepcopy(search)
 
 
@@ -735,6 +859,19 @@ def test_classifier_and_regressor_share_parameters_and_their_words():
 
 
 # Devices
+
+
+def test_auto_is_the_gpu_where_there_is_one(monkeypatch):
+    for available, device in [(True, "cuda"), (False, "cpu")]:
+        monkeypatch.setattr(torch.cuda, "is_available", lambda answer=available: answer)
+        assert sklofi.estimators._check_device("auto") == device
+
+
+def test_a_model_from_the_gpu_predicts_on_the_cpu(motifs):
+    """No device but the net's own, which skorch maps, may be remembered in a pickle."""
+    net = LoFIClassifier(**QUICK).fit(*motifs).net_
+    devices = [name for name, value in vars(net).items() if value in ("cpu", "cuda")]
+    assert devices == ["device"]
 
 
 def test_auto_takes_the_gpu_where_there_is_one(motifs):

@@ -1,9 +1,12 @@
+import os
 import pickle
+import subprocess
 import sys
 import weakref
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
 from sklearn.utils import _safe_indexing
@@ -59,6 +62,59 @@ def test_labels_of_any_hashable_type_are_numbered_in_a_fixed_order():
     other = GraphSet.from_networkx([labelled_path(labels[::-1])])
     assert one.labels == other.labels
     assert [one.labels[i] for i in one.label_ids] == labels
+
+
+@pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph])
+def test_views_are_read_like_their_copies(kind):
+    graph = kind([(0, 1), (0, 2), (1, 2), (3, 0), (3, 0)])
+    edges = [(0, 1), (1, 2), (3, 0)]
+    views = [
+        graph.subgraph([0, 1, 3]),
+        graph.edge_subgraph([(*e, 0) for e in edges] if graph.is_multigraph() else edges),
+        nx.subgraph_view(graph, filter_edge=lambda u, v, *key: 2 not in (u, v)),
+        nx.freeze(graph.copy()),
+        graph.reverse(copy=False) if graph.is_directed() else graph,
+    ]
+    for view in views:
+        back, copied = GraphSet.from_networkx([view, view.copy()])
+        assert same_graph(back, copied)
+
+
+def test_the_order_of_labels_is_the_same_in_every_process():
+    code = (
+        "from sklofi.graphs import sort_labels;"
+        "labels = {frozenset({'x', 'y'}), frozenset({'y', 'z'}), ('b', 1), 'a', 2, None};"
+        "print([sorted(x) if isinstance(x, frozenset) else x for x in sort_labels(labels)])"
+    )
+    orders = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in "123"
+    }
+    assert orders == {"[None, 2, 'a', ('b', 1), ['x', 'y'], ['y', 'z']]\n"}
+
+
+def test_labels_of_unknown_types_stay_in_the_order_of_the_nodes():
+    class Atom:
+        pass
+
+    atoms = [Atom(), Atom(), Atom()]
+    assert GraphSet.from_networkx([labelled_path(atoms)]).labels == tuple(atoms)
+
+
+def test_a_set_is_not_taken_for_what_it_is_not():
+    graphs = GraphSet.from_networkx([labelled_path("ab", x=[1, 2], element="CN")])
+    with pytest.raises(ValueError, match="node_features='x', but X is a GraphSet that was made"):
+        as_graph_set(graphs, "label", "x")
+    with pytest.raises(ValueError, match="node_label='element', but X is a GraphSet with other"):
+        as_graph_set(graphs, "element", None)
+    assert as_graph_set(graphs, "label", None) is graphs
+    assert as_graph_set(graphs, None, None).label_ids is None
 
 
 def test_labels_and_features_come_back():
@@ -187,6 +243,11 @@ def test_a_nan_label_is_located():
         GraphSet.from_networkx([labelled_path(["a", float("nan")])])
 
 
+def test_labels_that_are_missing_in_pandas_are_located():
+    with pytest.raises(ValueError, match="Graph 0, node 0, has the label NaN"):
+        GraphSet.from_networkx([labelled_path([pd.NA, "a"])])
+
+
 @pytest.mark.parametrize(
     "values, match",
     [
@@ -196,11 +257,12 @@ def test_a_nan_label_is_located():
         ([1e300, 1], "Graph 0, node 0, has an infinite or too large value"),
         ([1, "carbon"], "Graph 0, node 1, has 'carbon' as its features 'x'.*node_label"),
         ([1, None], "node 1, has NaN|node 1, has None"),
+        (["1", "2.5"], "node 0, has '1' as its features 'x'"),
         ([[], []], r"Graph 0, node 0, has features 'x' of shape \(0,\)"),
         ([[[1]], [[2]]], r"Graph 0, node 0, has features 'x' of shape \(1, 1\)"),
         ([1, [2]], "mix numbers and vectors"),
     ],
-    ids=range(9),
+    ids=range(10),
 )
 def test_bad_features_are_located(values, match):
     with pytest.raises(ValueError, match=match):
@@ -234,3 +296,4 @@ def test_take_segments_of_nothing_is_nothing():
 def test_labels_sort_by_value_where_they_can():
     assert sort_labels({10, 9, 1}) == [1, 9, 10]
     assert sort_labels({"b", 1, "a"}) == [1, "a", "b"]
+    assert sort_labels([2.5, True, np.int64(2)]) == [True, 2, 2.5]

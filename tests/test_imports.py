@@ -42,6 +42,12 @@ def test_every_module_has_its_place():
 
 
 @pytest.mark.parametrize("module", ALLOWED)
+def test_modules_import_each_other_by_their_names(module):
+    """Not through the package, whose lazy names could lead anywhere."""
+    assert "sklofi" not in imported(module)
+
+
+@pytest.mark.parametrize("module", ALLOWED)
 def test_modules_import_only_what_comes_before_them(module):
     names = [name.split(".")[1] for name in imported(module) if name.startswith("sklofi.")]
     assert {name for name in names if name in ALLOWED} <= ALLOWED[module]
