@@ -287,7 +287,7 @@ class _BaseLoFI(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             raise ValueError(
                 f"X has {len(graphs)} graphs, but y has {len(y)} targets; every graph needs one."
             )
-        if sample_weight is not None and not np.any(sample_weight):
+        if sample_weight is not None and not np.asarray(sample_weight).any():
             raise ValueError(
                 "All sample weights are zero (sample_weight); at least one graph needs a"
                 " weight above zero to be fitted to."
