@@ -94,7 +94,7 @@ class _BaseLoFI(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     node_features: Hashable | None = None
     handle_unknown: str = "ignore"
     max_epochs: int = 200
-    lr: float = 0.01
+    lr: float = 0.005
     batch_size: int = 32
     weight_decay: float = 0.0
     early_stopping: bool = True
@@ -427,7 +427,7 @@ class LoFIClassifier(ClassifierMixin, _BaseLoFI):
     max_epochs : int, default=200
         Largest number of passes over the training graphs.
 
-    lr : float, default=0.01
+    lr : float, default=0.005
         Learning rate of the AdamW optimiser.
 
     batch_size : int, default=32
@@ -702,7 +702,7 @@ class LoFIRegressor(RegressorMixin, _BaseLoFI):
     max_epochs : int, default=200
         Largest number of passes over the training graphs.
 
-    lr : float, default=0.01
+    lr : float, default=0.005
         Learning rate of the AdamW optimiser.
 
     batch_size : int, default=32

@@ -447,7 +447,7 @@ def test_skorch_callbacks_are_used_and_copied(motifs):
     scoring = EpochScoring("accuracy", lower_is_better=False, name="accuracy")
     callbacks = [scheduler, ("scoring", scoring)]
     classifier = LoFIClassifier(**{**QUICK, "max_epochs": 3}, callbacks=callbacks).fit(*motifs)
-    assert classifier.net_.optimizer_.param_groups[0]["lr"] == pytest.approx(0.01 / 8)
+    assert classifier.net_.optimizer_.param_groups[0]["lr"] == pytest.approx(0.005 / 8)
     assert classifier.history_[:, "accuracy"] == pytest.approx(
         classifier.history_[:, "valid_score"]
     )
