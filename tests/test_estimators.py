@@ -355,8 +355,9 @@ def test_weights_of_one_are_bit_equal_to_none(motifs):
     weighted = LoFIClassifier(**QUICK).fit(graphs, y, sample_weight=np.ones(60))
     plain = LoFIClassifier(**QUICK).fit(graphs, y)
     assert_array_equal(weighted.predict_proba(graphs), plain.predict_proba(graphs))
-    scaled = LoFIClassifier(**QUICK).fit(graphs, y, sample_weight=np.full(60, 4))
-    assert_array_equal(scaled.predict_proba(graphs), plain.predict_proba(graphs))
+    for constant in (4, 1e308):
+        scaled = LoFIClassifier(**QUICK).fit(graphs, y, sample_weight=np.full(60, constant))
+        assert_array_equal(scaled.predict_proba(graphs), plain.predict_proba(graphs))
 
 
 def test_class_weight_is_sample_weight(motifs):

@@ -1,3 +1,5 @@
+import tracemalloc
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -53,6 +55,18 @@ def test_a_batch_is_the_conversion_of_its_graphs():
     assert_array_equal(batch.graph_offsets, graphs[rows].node_offsets)
     assert_array_equal(y, rows)
     assert len(batch) == 4
+
+
+def test_many_labels_take_memory_only_in_their_batch():
+    """A table of one-hot codes of these labels would take 1.6 GB."""
+    graphs = GraphSet.from_networkx([labelled(range(20_000)), labelled([3, 5])])
+    tracemalloc.start()
+    dataset = GraphDataset(graphs, NodeEncoder.fit(graphs, np.ones(2)), radius=1)
+    batch, _ = dataset[[1]]
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert batch.x.shape == (2, 20_000)
+    assert peak < 100e6
 
 
 def test_loader_visits_every_graph_once_in_an_order_of_its_own():
