@@ -414,12 +414,7 @@ def restore_best(patience: int) -> EarlyStopping:
         threshold=1e-4,
         threshold_mode="abs",
         load_best=True,
-        sink=_silent,
     )
-
-
-def _silent(message: str) -> None:
-    """The sink for messages that nobody asked for."""
 
 
 def split_validation(

@@ -31,7 +31,6 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from skorch.callbacks import Callback, EarlyStopping, EpochScoring, LRScheduler
 
-import sklofi.estimators
 from sklofi import GraphSet, LoFIClassifier, LoFIRegressor
 from sklofi.datasets import load_graph_atlas, make_motif_graphs
 
@@ -300,22 +299,6 @@ class _EdgesToGraphs(sklearn.base.TransformerMixin, sklearn.base.BaseEstimator):
 
     def __sklearn_is_fitted__(self):
         return True
-
-
-def test_the_validation_part_is_stratified(monkeypatch, motifs):
-    graphs, _ = motifs
-    y = np.array([0] * 50 + [1] * 10)
-    strata = []
-    original = sklofi.estimators.split_validation
-
-    def spy(y, *args):
-        train, validation = original(y, *args)
-        strata.append(np.bincount(y[validation].astype(int)).tolist())
-        return train, validation
-
-    monkeypatch.setattr(sklofi.estimators, "split_validation", spy)
-    LoFIClassifier(**{**QUICK, "max_epochs": 1}, validation_fraction=0.2).fit(graphs, y)
-    assert strata == [[10, 2]]
 
 
 def test_labels_of_the_validation_part_are_known_too():
@@ -860,12 +843,6 @@ def test_classifier_and_regressor_share_parameters_and_their_words():
 
 
 # Devices
-
-
-def test_auto_is_the_gpu_where_there_is_one(monkeypatch):
-    for available, device in [(True, "cuda"), (False, "cpu")]:
-        monkeypatch.setattr(torch.cuda, "is_available", lambda answer=available: answer)
-        assert sklofi.estimators._check_device("auto") == device
 
 
 def test_a_model_from_the_gpu_predicts_on_the_cpu(motifs):

@@ -18,12 +18,13 @@ ALLOWED = {
     "egonets": {"graphs"},
     "nn": set(),
     "training": {"graphs", "egonets", "nn"},
-    "estimators": {"graphs", "egonets", "nn", "training"},
+    "base": {"graphs", "nn", "training"},
+    "estimators": {"base", "training"},
     "datasets": set(),
     "testing": {"graphs"},
 }
 KNOW_NETWORKX = {"graphs", "datasets", "testing"}
-KNOW_TORCH = {"nn", "training", "estimators"}
+KNOW_TORCH = {"nn", "training", "base", "estimators"}
 
 
 def imported(module):

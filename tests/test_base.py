@@ -1,0 +1,28 @@
+import numpy as np
+import torch
+
+import sklofi.base
+from sklofi import LoFIClassifier
+from sklofi.datasets import make_motif_graphs
+
+
+def test_the_validation_part_is_stratified(monkeypatch):
+    graphs, _ = make_motif_graphs(60, random_state=0)
+    y = np.array([0] * 50 + [1] * 10)
+    strata = []
+    original = sklofi.base.split_validation
+
+    def spy(y, *args):
+        train, validation = original(y, *args)
+        strata.append(np.bincount(y[validation].astype(int)).tolist())
+        return train, validation
+
+    monkeypatch.setattr(sklofi.base, "split_validation", spy)
+    LoFIClassifier(max_epochs=1, validation_fraction=0.2).fit(graphs, y)
+    assert strata == [[10, 2]]
+
+
+def test_auto_is_the_gpu_where_there_is_one(monkeypatch):
+    for available, device in [(True, "cuda"), (False, "cpu")]:
+        monkeypatch.setattr(torch.cuda, "is_available", lambda answer=available: answer)
+        assert sklofi.base._check_device("auto") == device
