@@ -23,7 +23,6 @@ from skorch.callbacks import Callback
 from sklofi.graphs import DEFAULT_NODE_LABEL, as_graph_set
 from sklofi.nn import KERNELS, POOLINGS, READOUTS, LoFINetwork
 from sklofi.training import (
-    PREDICTION_BATCH_SIZE,
     BatchLoader,
     EpochTasks,
     GraphDataset,
@@ -43,6 +42,11 @@ except ImportError:  # scikit-learn before 1.9: the callback protocol is simply 
 
     def with_callbacks(method):  # type: ignore[no-redef]
         return method
+
+
+# Prediction in one go: at most so many graphs, and so many numbers in an intermediate array.
+PREDICTION_GRAPHS = 4096
+PREDICTION_NUMBERS = 2**23
 
 
 def _check_device(device):
@@ -317,12 +321,14 @@ class BaseLoFI(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         self._encoder = NodeEncoder.fit(graphs, weight)
         self.node_labels_ = list(self._encoder.labels) if self._encoder.has_labels else []
         self._radius = self.radius  # prediction looks as far as training did
+        self._n_layers = self.n_layers
 
     def _dataset(self, graphs, y=None, weight=None):
         return GraphDataset(
             graphs,
             self._encoder,
             radius=self._radius,
+            n_layers=self._n_layers,
             handle_unknown=self.handle_unknown,
             owner=type(self).__name__,
             y=None if y is None else self._network_target(y),
@@ -347,7 +353,7 @@ class BaseLoFI(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             module__pooling=self.pooling,
             module__readout=self.readout,
             module__dropout=self.dropout,
-            module__egonet_size=training.egonet_size,
+            module__egonet_size=training.egonet_size(),
             module__generator=generator,
             criterion=self._criterion,
             criterion__reduction="none",  # LoFINet weights the graphs itself
@@ -358,8 +364,13 @@ class BaseLoFI(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             batch_size=self.batch_size,
             iterator_train=BatchLoader,
             iterator_train__generator=generator,
+            # Dropout treats equal nodes differently.
+            iterator_train__merge=self.dropout == 0,
+            iterator_train__gradients=True,
             iterator_valid=BatchLoader,
-            iterator_valid__batch_size=max(self.batch_size, PREDICTION_BATCH_SIZE),
+            # Without gradients, batches are limited by memory alone.
+            iterator_valid__batch_size=PREDICTION_GRAPHS,
+            iterator_valid__max_nodes=max(1, PREDICTION_NUMBERS // (self.n_masks * self.n_words)),
             callbacks=_copy_callbacks(self.callbacks),
             device=device,
             verbose=0,  # ProgressLog speaks for us

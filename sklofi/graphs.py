@@ -7,11 +7,12 @@ nowhere else.
 
 from __future__ import annotations
 
+import hashlib
 import math
 import sys
 import warnings
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields, replace
 from itertools import chain, pairwise
 from numbers import Real
 from typing import Any
@@ -23,6 +24,10 @@ from numpy.typing import NDArray
 DEFAULT_NODE_LABEL = "label"
 
 _MISSING = object()
+
+# The tables of the graphs that this process was sent last. A worker of a parallel search
+# is sent the same graphs with every task; without this it would forget them in between.
+_last_arrival: dict[bytes, dict[Hashable, Any]] = {}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -36,6 +41,10 @@ class GraphSet:
     A ``GraphSet`` is a sequence: ``len(graphs)``, ``graphs[3]`` (a networkx graph) and
     iteration work as for a list, while ``graphs[key]`` with a slice, an integer array or
     a boolean mask gives another ``GraphSet``. Nothing in the library changes one.
+
+    What estimators derive from the graphs (egonets, classes of equal nodes) is computed
+    once and kept with them. Slices share it, and therefore keep the set that they were
+    taken from alive. It is not pickled.
 
     Attributes
     ----------
@@ -69,6 +78,9 @@ class GraphSet:
     node_label, node_features : hashable
         The node attributes that labels and features came from and go back to.
 
+    tables : dict
+        What has been derived from the graphs; see :meth:`keep`.
+
     Examples
     --------
     >>> import networkx as nx
@@ -90,6 +102,9 @@ class GraphSet:
     node_names: NDArray[Any] | None = None
     node_label: Hashable = DEFAULT_NODE_LABEL
     node_features: Hashable = "features"
+
+    _origin: tuple[GraphSet, NDArray[np.int64]] | None = field(default=None, init=False)
+    tables: dict[Hashable, Any] = field(default_factory=dict, init=False)
 
     @classmethod
     def from_networkx(
@@ -182,7 +197,7 @@ class GraphSet:
             raise IndexError("A GraphSet has one axis: use graphs[rows].")
         nodes, node_offsets = take_segments(self.node_offsets, graphs)
         edges, edge_offsets = take_segments(self.edge_offsets, nodes)
-        return replace(
+        part = replace(
             self,
             node_offsets=node_offsets,
             edge_offsets=edge_offsets,
@@ -192,6 +207,9 @@ class GraphSet:
             features=None if self.features is None else self.features[nodes],
             node_names=None if self.node_names is None else self.node_names[nodes],
         )
+        whole, rows = self.origin
+        vars(part)["_origin"] = (whole, rows[graphs])
+        return part
 
     def __repr__(self) -> str:
         parts = [f"n_graphs={len(self)}", f"n_nodes={self.n_nodes}"]
@@ -205,8 +223,8 @@ class GraphSet:
         # Schedulers ask this to decide how to ship the data, so it has to count what
         # the arrays point to as well.
         size = object.__sizeof__(self) + sys.getsizeof(self.__dict__)
-        for field in fields(self):
-            value = getattr(self, field.name)
+        for name in self._value_names():
+            value = getattr(self, name)
             if isinstance(value, np.ndarray):
                 size += value.nbytes + sys.getsizeof(value[:0])
                 if value.dtype == object:
@@ -214,6 +232,52 @@ class GraphSet:
             elif isinstance(value, tuple):
                 size += sys.getsizeof(value) + sum(map(sys.getsizeof, value))
         return size
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = {name: getattr(self, name) for name in self._value_names()}
+        return state | {"fingerprint": self.keep("fingerprint", self._fingerprint)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        fingerprint = state.pop("fingerprint")
+        if fingerprint not in _last_arrival:
+            _last_arrival.clear()
+        tables = _last_arrival.setdefault(fingerprint, {"fingerprint": fingerprint})
+        vars(self).update(state, _origin=None, tables=tables)
+
+    @property
+    def origin(self) -> tuple[GraphSet, NDArray[np.int64]]:
+        """The set that this one was sliced from, and the rows that were taken."""
+        return self._origin or (self, np.arange(len(self)))
+
+    def keep(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """What ``make()`` gives, made once and kept under a key with these graphs."""
+        if key not in self.tables:
+            self.tables[key] = make()
+        return self.tables[key]
+
+    def without_labels(self) -> GraphSet:
+        """The same graphs, all nodes alike but for their features."""
+        bare = replace(self, label_ids=None, labels=())
+        if self._origin is None:
+            vars(bare)["tables"] = self.keep("tables without labels", dict)
+        else:
+            whole, rows = self._origin
+            vars(bare)["_origin"] = (whole.without_labels(), rows)
+        return bare
+
+    @classmethod
+    def _value_names(cls) -> list[str]:
+        return [field.name for field in fields(cls) if field.init]
+
+    def _fingerprint(self) -> bytes:
+        """A digest of all that tables are derived from; names of nodes and labels are not."""
+        digest = hashlib.blake2b(digest_size=16)
+        for name in ("node_offsets", "edge_offsets", "neighbors", "label_ids", "features"):
+            value = getattr(self, name)
+            if value is not None:
+                digest.update(f"{name} {value.dtype} {value.shape}".encode())
+                digest.update(np.ascontiguousarray(value).data)
+        return digest.digest()
 
     def _graph(self, index: int) -> nx.Graph:
         graph = nx.DiGraph() if self.directed[index] else nx.Graph()
@@ -253,7 +317,7 @@ def _check_graph_set(
             f" them. Make it with GraphSet.from_networkx(graphs, node_features={node_features!r})."
         )
     if node_label is None:
-        return replace(X, label_ids=None, labels=())
+        return X.without_labels()
     if node_label not in (DEFAULT_NODE_LABEL, X.node_label):
         raise ValueError(
             f"node_label={node_label!r}, but X is a GraphSet with other labels."
@@ -263,7 +327,7 @@ def _check_graph_set(
 
 
 def take_segments(
-    offsets: NDArray[np.int64], segments: NDArray[np.int64]
+    offsets: NDArray[np.integer], segments: NDArray[np.integer]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Positions of the items of some segments of a flat array, and their new offsets.
 

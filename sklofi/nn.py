@@ -7,10 +7,14 @@ graphs, estimators or training: tensors in, logits out.
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
 KERNELS = ("intersection", "l1")
@@ -21,35 +25,114 @@ READOUTS = ("all", "last")
 # evenly over the words, and histograms would hold little but the size of an egonet.
 INITIAL_TEMPERATURE = 5.0
 
-# torch announces once per process that its CSR tensors are in beta. Let it do so here,
-# where we choose to use them, and not in the face of the user.
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")
-    torch.eye(1).to_sparse_csr()
+# The smallest norm that a vector is divided by, as in torch.nn.functional.normalize.
+EPS = 1e-12
+
+# How torch.embedding_bag calls its way to reduce.
+_SUM = 0
 
 
-def csr_incidence(offsets: Tensor, members: Tensor) -> Tensor:
-    """Egonets as a square sparse CSR tensor of zeros and ones.
+@dataclass(frozen=True, eq=False)
+class CountMatrix:
+    """Sparse matrix of counts, for products with dense matrices that have gradients.
 
-    The members of the egonet of node ``v`` are
-    ``members[offsets[v] : offsets[v + 1]]``.
+    ``counts @ x`` sums rows of ``x``. On CPU this is several times faster than a product
+    with a sparse tensor of torch, forwards and above all backwards, where torch builds
+    the transpose anew each time.
+
+    Parameters
+    ----------
+    offsets : Tensor of shape (n_rows + 1,)
+        The entries of row ``i`` are those from ``offsets[i]`` up to ``offsets[i + 1]``.
+
+    columns : Tensor of shape (n_entries,)
+        Column of each entry.
+
+    counts : Tensor of shape (n_entries,)
+        The entries.
+
+    transposed : CountMatrix, default=None
+        The same matrix, transposed; only gradients need it.
     """
-    n_nodes = len(offsets) - 1
-    ones = torch.ones(len(members), device=members.device)
-    return torch.sparse_csr_tensor(
-        offsets, members, ones, size=(n_nodes, n_nodes), check_invariants=False
-    )
+
+    offsets: Tensor
+    columns: Tensor
+    counts: Tensor
+    transposed: CountMatrix | None = None
+
+    @classmethod
+    def from_scipy(cls, matrix: Any) -> CountMatrix:
+        """Convert a scipy.sparse matrix or array."""
+
+        def convert(csr: Any, transposed: CountMatrix | None = None) -> CountMatrix:
+            return cls(
+                torch.from_numpy(csr.indptr.astype("int32")),
+                torch.from_numpy(csr.indices.astype("int32")),
+                torch.from_numpy(csr.data.astype("float32")),
+                transposed,
+            )
+
+        return convert(matrix.tocsr(), convert(matrix.T.tocsr()))
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __matmul__(self, x: Tensor) -> Tensor:
+        return _Product.apply(self, x)
+
+    def to(self, device: str | torch.device) -> CountMatrix:
+        return CountMatrix(
+            self.offsets.to(device),
+            self.columns.to(device),
+            self.counts.to(device),
+            None if self.transposed is None else self.transposed.to(device),
+        )
+
+    def sum_rows(self, x: Tensor) -> Tensor:
+        """The product itself, without gradients."""
+        # Of all ways to write this in torch, the fastest on CPU (benchmarks/bench_sparse.py).
+        # Not through torch.nn.functional, whose checks take as long as a small product.
+        return torch.embedding_bag(
+            x,
+            self.columns,
+            self.offsets,
+            mode=_SUM,
+            per_sample_weights=self.counts.to(x.dtype),
+            include_last_offset=True,
+        )[0]
+
+    def sum_rows_backward(self, gradient: Tensor) -> Tensor:
+        """Gradient of the product with respect to the dense matrix."""
+        if self.transposed is None:
+            raise RuntimeError("This CountMatrix was made without its transpose.")
+        return self.transposed.sum_rows(gradient.contiguous())
 
 
-def pool_nodes(x: Tensor, graph_offsets: Tensor, pooling: str) -> Tensor:
+Matrices = CountMatrix | Sequence[CountMatrix]
+
+
+class _Product(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, matrix: CountMatrix, x: Tensor) -> Tensor:
+        ctx.matrix = matrix
+        return matrix.sum_rows(x)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[None, Tensor]:
+        return None, ctx.matrix.sum_rows_backward(gradient)
+
+
+def pool_nodes(x: Tensor, graphs: CountMatrix, pooling: str) -> Tensor:
     """Sum, mean or maximum of the nodes of each graph.
 
     Parameters
     ----------
     x : Tensor of shape (n_nodes, n_features)
+        Features of nodes, or of classes of equal nodes.
 
-    graph_offsets : Tensor of shape (n_graphs + 1,)
-        Where the nodes of each graph begin; no graph is empty.
+    graphs : CountMatrix of shape (n_graphs, n_nodes)
+        How many nodes of each class a graph has; no graph is empty.
 
     pooling : {"sum", "mean", "max"}
 
@@ -57,15 +140,161 @@ def pool_nodes(x: Tensor, graph_offsets: Tensor, pooling: str) -> Tensor:
     -------
     pooled : Tensor of shape (n_graphs, n_features)
     """
-    if pooling != "max":
-        return torch.segment_reduce(x, pooling, offsets=graph_offsets)
-    # Not segment_reduce: its gradient is wrong where nodes share the maximum (torch 2.13).
-    n_nodes, n_graphs = len(x), len(graph_offsets) - 1
-    graph = torch.arange(n_graphs, device=x.device)
-    graph = graph.repeat_interleave(graph_offsets.diff(), output_size=n_nodes)
-    return x.new_zeros(n_graphs, x.shape[1]).scatter_reduce(
-        0, graph[:, None].expand_as(x), x, reduce="amax", include_self=False
-    )
+    if pooling == "sum":
+        return graphs @ x
+    if pooling == "mean":
+        return (graphs @ x) / graphs.sum_rows(x.new_ones(len(x), 1))
+    graph = torch.arange(len(graphs), device=x.device)
+    graph = graph.repeat_interleave(graphs.offsets.diff(), output_size=len(graphs.columns))
+    entries = x[graphs.columns]  # (n_entries, n_features)
+    zeros = x.new_zeros(len(graphs), x.shape[1])
+    with torch.no_grad():
+        largest = zeros.scatter_reduce(
+            0, graph[:, None].expand_as(entries), entries, reduce="amax", include_self=False
+        )
+        # All nodes that share the maximum share its gradient.
+        share = (entries == largest[graph]) * graphs.counts[:, None].to(x.dtype)
+        share /= zeros.index_add(0, graph, share)[graph]
+    return zeros.index_add(0, graph, share * entries)
+
+
+def lofi(
+    x: Tensor,
+    egonets: Tensor | CountMatrix,
+    kernel: str,
+    dictionary: Tensor,
+    histogram: Tensor,
+    temperature: Tensor,
+) -> Tensor:
+    """The formula of :class:`LoFILayer`, for its arguments and parameters."""
+    n_masks, n_words, _ = dictionary.shape
+    x = F.normalize(x, dim=-1)  # (n_nodes, n_features)
+    words = F.normalize(dictionary, dim=-1)  # (n_masks, n_words, n_features)
+    cosine = (x @ words.flatten(0, 1).T).unflatten(1, (n_masks, n_words))
+    assignment = torch.softmax(temperature[:, None] * cosine, dim=-1)  # as cosine
+    # A node is assigned alike in every egonet that it belongs to, so the histograms
+    # of all egonets are one sparse product.
+    h = (egonets @ assignment.flatten(1)).unflatten(1, (n_masks, n_words))
+    difference = (h - histogram).abs().sum(-1)  # (n_egonets, n_masks)
+    if kernel == "l1":
+        return 1 - difference / 2
+    return (h.sum(-1) + histogram.abs().sum(-1) - difference) / 2
+
+
+def fast_lofi(
+    x: Tensor, egonets: Sequence[CountMatrix], layers: Sequence[LoFILayer]
+) -> tuple[Tensor, ...]:
+    """The outputs of stacked layers, by a shorter way than autograd's.
+
+    A training step on small graphs is hundreds of calls of tiny operations. By hand, a
+    layer needs half as many, and all layers together are one step for autograd.
+    """
+    kernel = layers[0].kernel
+    parameters = [(layer.dictionary, layer.histogram, layer.temperature) for layer in layers]
+    if torch.is_grad_enabled():
+        return _FastLoFI.apply(x, egonets, kernel, *chain.from_iterable(parameters))
+    outputs = []
+    for matrix, of_layer in zip(egonets, parameters, strict=True):
+        x, _ = _compare(x, matrix, kernel, *of_layer)
+        outputs.append(x)
+    return tuple(outputs)
+
+
+class _FastLoFI(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any, x: Tensor, egonets: Sequence[CountMatrix], kernel: str, *parameters: Tensor
+    ) -> tuple[Tensor, ...]:
+        outputs: list[Tensor] = []
+        saved: list[Tensor] = []
+        for depth, matrix in enumerate(egonets):
+            x, intermediates = _compare(x, matrix, kernel, *parameters[3 * depth : 3 * depth + 3])
+            outputs.append(x)
+            saved += intermediates
+        ctx.save_for_backward(*saved)
+        ctx.egonets, ctx.kernel = egonets, kernel
+        ctx.set_materialize_grads(False)
+        return tuple(outputs)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, *d_outputs: Tensor | None) -> tuple[Any, ...]:
+        n_layers = len(d_outputs)
+        n_saved = len(ctx.saved_tensors) // n_layers
+        d_parameters: list[Tensor | None] = []
+        d_x = None
+        for depth in reversed(range(n_layers)):
+            d_z = d_outputs[depth]
+            if d_x is not None:
+                d_z = d_x if d_z is None else d_x.add_(d_z)
+            if d_z is None:  # nobody has asked for this layer's output
+                d_parameters[:0] = [None, None, None]
+                continue
+            saved = ctx.saved_tensors[n_saved * depth : n_saved * (depth + 1)]
+            needs_d_x = depth > 0 or ctx.needs_input_grad[0]
+            d_x, *d_layer = _compare_backward(d_z, saved, ctx.egonets[depth], ctx.kernel, needs_d_x)
+            d_parameters[:0] = d_layer
+        return d_x, None, None, *d_parameters
+
+
+def _compare(
+    x: Tensor,
+    egonets: CountMatrix,
+    kernel: str,
+    dictionary: Tensor,
+    histogram: Tensor,
+    temperature: Tensor,
+) -> tuple[Tensor, tuple[Tensor, ...]]:
+    """:func:`lofi`, and what its derivative needs."""
+    n_masks, n_words, n_features = dictionary.shape
+    x_norm = torch.linalg.vector_norm(x, dim=-1, keepdim=True).clamp_min_(EPS)
+    x = x / x_norm
+    word_norm = torch.linalg.vector_norm(dictionary, dim=-1, keepdim=True).clamp_min_(EPS)
+    # The temperature stretches the words, which are few, instead of the cosines.
+    stretch = temperature.view(-1, 1, 1) / word_norm
+    words = (dictionary * stretch).view(-1, n_features)
+    assignment = torch.softmax((x @ words.T).view(-1, n_masks, n_words), dim=-1)
+    h = egonets.sum_rows(assignment.view(len(x), -1)).view(-1, n_masks, n_words)
+    mass = None if kernel == "l1" else h.sum(-1).add_(histogram.abs().sum(-1))
+    h -= histogram
+    difference = h.abs().sum(-1)
+    if mass is None:
+        z = torch.rsub(difference, 1, alpha=0.5)  # 1 - difference / 2
+    else:
+        z = mass.sub_(difference).div_(2)
+    return z, (x, x_norm, words, dictionary, word_norm, stretch, histogram, assignment, h)
+
+
+def _compare_backward(
+    d_z: Tensor,
+    saved: tuple[Tensor, ...],
+    egonets: CountMatrix,
+    kernel: str,
+    needs_d_x: bool,
+) -> tuple[Tensor | None, Tensor, Tensor, Tensor]:
+    """Gradients of :func:`lofi` with respect to x and to the parameters."""
+    x, x_norm, words, dictionary, word_norm, stretch, histogram, assignment, h = saved
+    half = d_z / 2
+    d_h = h.sign().mul_(half.neg().unsqueeze(-1))
+    d_histogram = d_h.sum(0).neg_()
+    if kernel == "intersection":
+        # The mass of h is the size of the egonet: it does not depend on the words.
+        d_histogram += histogram.sign() * half.sum(0).unsqueeze(-1)
+    d_assignment = egonets.sum_rows_backward(d_h.flatten(1)).view_as(assignment)
+    d_logits = torch.ops.aten._softmax_backward_data(
+        d_assignment, assignment, -1, assignment.dtype
+    ).flatten(1)
+    # Of a unit vector only the part of a gradient that turns it counts; the part along
+    # a stretched word is the gradient of its stretch.
+    d_words = (d_logits.T @ x).view_as(dictionary)
+    unit_words = dictionary / word_norm
+    along = (d_words * unit_words).sum(-1, keepdim=True)
+    d_dictionary = d_words.addcmul_(unit_words, along, value=-1).mul_(stretch)
+    d_x = None
+    if needs_d_x:
+        d_x = d_logits @ words
+        d_x = d_x.addcmul_(x, (d_x * x).sum(-1, keepdim=True), value=-1).div_(x_norm)
+    return d_x, d_dictionary, d_histogram, along.sum((1, 2))
 
 
 class LoFILayer(nn.Module):
@@ -147,34 +376,25 @@ class LoFILayer(nn.Module):
         """Project the learned histogram back onto the non-negative numbers."""
         self.histogram.clamp_(min=0)
 
-    def forward(self, x: Tensor, egonets: Tensor) -> Tensor:
+    def forward(self, x: Tensor, egonets: Tensor | CountMatrix) -> Tensor:
         """Compare every egonet with every mask.
 
         Parameters
         ----------
         x : Tensor of shape (n_nodes, n_features)
-            Node features.
+            Features of nodes, or of classes of equal nodes.
 
-        egonets : sparse Tensor of shape (n_nodes, n_nodes)
-            Incidence: row ``v`` has ones at the members of the egonet of ``v``.
+        egonets : sparse Tensor or CountMatrix of shape (n_egonets, n_nodes)
+            How often each node, or class of nodes, is a member of each egonet. The
+            result is the same for both, but a CountMatrix is faster.
 
         Returns
         -------
-        z : Tensor of shape (n_nodes, n_masks)
+        z : Tensor of shape (n_egonets, n_masks)
         """
-        n_masks, n_words, _ = self.dictionary.shape
-        x = F.normalize(x, dim=-1)  # (n_nodes, n_features)
-        words = F.normalize(self.dictionary, dim=-1)  # (n_masks, n_words, n_features)
-        cosine = (x @ words.flatten(0, 1).T).unflatten(1, (n_masks, n_words))
-        # assignment, h: (n_nodes, n_masks, n_words)
-        assignment = torch.softmax(self.temperature[:, None] * cosine, dim=-1)
-        # A node is assigned alike in every egonet that it belongs to, so the histograms
-        # of all egonets are one sparse product.
-        h = (egonets @ assignment.flatten(1)).view_as(assignment)
-        difference = (h - self.histogram).abs().sum(-1)  # (n_nodes, n_masks)
-        if self.kernel == "l1":
-            return 1 - difference / 2
-        return (h.sum(-1) + self.histogram.abs().sum(-1) - difference) / 2
+        if isinstance(egonets, CountMatrix):
+            return fast_lofi(x, [egonets], [self])[0]
+        return lofi(x, egonets, self.kernel, self.dictionary, self.histogram, self.temperature)
 
     def extra_repr(self) -> str:
         n_masks, n_words, n_features = self.dictionary.shape
@@ -258,12 +478,15 @@ class LoFINetwork(nn.Module):
         # skip_init, because nn.Linear fills itself from the global generator.
         self.hidden = nn.utils.skip_init(nn.Linear, n_embedding, n_embedding)
         self.output = nn.utils.skip_init(nn.Linear, n_embedding, n_outputs)
-        self.reset_parameters(generator)
+        self._reset_head(generator)
 
-    @torch.no_grad()
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         for layer in self.layers:
             layer.reset_parameters(generator)  # type: ignore[operator]
+        self._reset_head(generator)
+
+    @torch.no_grad()
+    def _reset_head(self, generator: torch.Generator | None) -> None:
         for linear in (self.hidden, self.output):
             bound = linear.in_features**-0.5  # as nn.Linear does
             linear.weight.uniform_(-bound, bound, generator=generator)
@@ -287,8 +510,8 @@ class LoFINetwork(nn.Module):
     def embed(
         self,
         x: Tensor,
-        egonets: Tensor,
-        graph_offsets: Tensor,
+        egonets: Matrices,
+        graphs: Matrices,
         generator: torch.Generator | None = None,
     ) -> Tensor:
         """Pooled vectors of the graphs, the input of the head.
@@ -296,34 +519,43 @@ class LoFINetwork(nn.Module):
         The arguments are those of :meth:`forward`; the result is of shape
         (n_graphs, n_layers * n_masks), or (n_graphs, n_masks) for ``readout="last"``.
         """
-        pooled = []
-        for layer in self.layers:
-            x = layer(x, egonets)  # (n_nodes, n_masks)
-            x = self._drop(x, generator)
-            if self.readout == "all" or layer is self.layers[-1]:
-                pooled.append(pool_nodes(x, graph_offsets, self.pooling))
+        egonets, graphs = self._per_layer(egonets), self._per_layer(graphs)
+        outputs: Sequence[Tensor]  # (n_nodes, n_masks) for each layer
+        if self.training and self.dropout > 0:
+            outputs = []
+            for layer, matrix in zip(self.layers, egonets, strict=True):
+                x = self._drop(layer(x, matrix), generator)
+                outputs.append(x)
+        else:
+            outputs = fast_lofi(x, egonets, list(self.layers))  # type: ignore[arg-type]
+        if self.readout == "last":
+            outputs, graphs = outputs[-1:], graphs[-1:]
+        pooled = [pool_nodes(z, g, self.pooling) for z, g in zip(outputs, graphs, strict=True)]
         return torch.cat(pooled, dim=1)
 
     def forward(
         self,
         x: Tensor,
-        egonets: Tensor,
-        graph_offsets: Tensor,
+        egonets: Matrices,
+        graphs: Matrices,
         generator: torch.Generator | None = None,
     ) -> Tensor:
         """Outputs of all graphs of a batch.
 
+        What is called a node here may as well be a class of nodes that are alike at that
+        depth. The classes then differ from layer to layer, and so do the matrices.
+
         Parameters
         ----------
         x : Tensor of shape (n_nodes, n_features)
-            Features of the nodes of all graphs, one graph after the other.
+            Features of the nodes of all graphs.
 
-        egonets : sparse Tensor of shape (n_nodes, n_nodes)
-            Incidence of the egonets.
+        egonets : CountMatrix of shape (n_nodes, n_nodes), or sequence of them
+            Egonets in terms of their members. In a sequence each layer takes the next
+            one; where they run out, the last is used again.
 
-        graph_offsets : Tensor of shape (n_graphs + 1,)
-            The nodes of graph ``i`` are those from ``graph_offsets[i]`` up to
-            ``graph_offsets[i + 1]``; no graph is empty.
+        graphs : CountMatrix of shape (n_graphs, n_nodes), or sequence of them
+            Graphs in terms of their nodes, as each layer gives them.
 
         generator : torch.Generator, default=None
             Source of the dropout; None is torch's global generator.
@@ -332,14 +564,18 @@ class LoFINetwork(nn.Module):
         -------
         outputs : Tensor of shape (n_graphs, n_outputs)
         """
-        embedding = self.embed(x, egonets, graph_offsets, generator)
+        embedding = self.embed(x, egonets, graphs, generator)
         standardised = (embedding - self.embedding_mean) / self.embedding_scale
         return self.output(torch.relu(self.hidden(standardised)))
 
+    def _per_layer(self, matrices: Matrices) -> list[CountMatrix]:
+        if isinstance(matrices, CountMatrix):
+            matrices = [matrices]
+        last = len(matrices) - 1
+        return [matrices[min(depth, last)] for depth in range(len(self.layers))]
+
     def _drop(self, x: Tensor, generator: torch.Generator | None) -> Tensor:
         # As functional.dropout, which cannot be given a generator.
-        if not self.training or self.dropout == 0:
-            return x
         keep = torch.empty_like(x).bernoulli_(1 - self.dropout, generator=generator)
         return x * keep / (1 - self.dropout)
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Hashable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,9 @@ from skorch.callbacks import Callback, EarlyStopping, EpochTimer, PassthroughSco
 from torch import Tensor
 from tqdm import tqdm
 
-from sklofi.egonets import egonet_incidence
+from sklofi.egonets import class_table, egonet_sizes
 from sklofi.graphs import GraphSet, take_segments
-from sklofi.nn import csr_incidence
-
-# Prediction keeps no gradients, so its batches can be larger than those of training.
-PREDICTION_BATCH_SIZE = 256
+from sklofi.nn import CountMatrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,35 +55,44 @@ class NodeEncoder:
     def n_columns(self) -> int:
         return len(self.labels) + len(self.feature_mean)
 
-    def encode(
-        self, graphs: GraphSet, handle_unknown: str, owner: str
-    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Column of each node's label, and the standardised features.
-
-        A label that was not there in training gets the column ``len(self.labels)``.
-        """
+    def check(self, graphs: GraphSet, handle_unknown: str, owner: str) -> None:
+        """See that graphs can be encoded, and that their labels are known if they must be."""
         self._check_same_kind(graphs, owner)
+        if handle_unknown == "ignore" or graphs.label_ids is None:
+            return
+        is_unknown = self.label_columns(graphs)[graphs.label_ids] == len(self.labels)
+        if is_unknown.any():
+            node = int(np.flatnonzero(is_unknown)[0])
+            graph = int(np.searchsorted(graphs.node_offsets, node, side="right")) - 1
+            name = list(graphs[graph])[node - graphs.node_offsets[graph]]
+            raise ValueError(
+                f"Graph {graph}, node {name!r}, has the label"
+                f" {graphs.labels[graphs.label_ids[node]]!r}, which no training graph"
+                ' has. Set handle_unknown="ignore" to take it as an all-zero vector.'
+            )
+
+    def label_columns(self, graphs: GraphSet) -> NDArray[np.int64]:
+        """Column of each label, ``len(self.labels)`` if it was not there in training."""
+        column_of = {label: column for column, label in enumerate(self.labels)}
+        return np.array([column_of.get(label, len(self.labels)) for label in graphs.labels])
+
+    def encode(
+        self, graphs: GraphSet, nodes: NDArray[np.int64], label_columns: NDArray[np.int64]
+    ) -> NDArray[np.float32]:
+        """Vectors of some nodes, of shape (len(nodes), n_columns)."""
+        n_labels = len(self.labels)
+        x = np.zeros((len(nodes), self.n_columns), dtype=np.float32)
         if graphs.label_ids is None:
-            columns = np.zeros(graphs.n_nodes, dtype=np.int64)
+            x[:, 0] = 1
         else:
-            column_of = {label: column for column, label in enumerate(self.labels)}
-            unknown = len(self.labels)
-            table = [column_of.get(label, unknown) for label in graphs.labels]
-            columns = np.array(table, dtype=np.int64)[graphs.label_ids]
-            if handle_unknown == "error" and (columns == unknown).any():
-                node = int(np.flatnonzero(columns == unknown)[0])
-                graph = int(np.searchsorted(graphs.node_offsets, node, side="right")) - 1
-                name = list(graphs[graph])[node - graphs.node_offsets[graph]]
-                raise ValueError(
-                    f"Graph {graph}, node {name!r}, has the label"
-                    f" {graphs.labels[graphs.label_ids[node]]!r}, which no training graph"
-                    ' has. Set handle_unknown="ignore" to take it as an all-zero vector.'
-                )
-        if graphs.features is None:
-            return columns, np.empty((graphs.n_nodes, 0), dtype=np.float32)
-        features = (graphs.features - self.feature_mean) / self.feature_scale
-        # Far beyond anything in training; the bound keeps squares within 32 bits.
-        return columns, features.clip(-1e15, 1e15).astype(np.float32)
+            columns = label_columns[graphs.label_ids[nodes]]
+            known = np.flatnonzero(columns < n_labels)
+            x[known, columns[known]] = 1
+        if graphs.features is not None:
+            features = (graphs.features[nodes] - self.feature_mean) / self.feature_scale
+            # Far beyond anything in training; the bound keeps squares within 32 bits.
+            x[:, n_labels:] = features.clip(-1e15, 1e15)
+        return x
 
     def _check_same_kind(self, graphs: GraphSet, owner: str) -> None:
         if (graphs.label_ids is not None) != self.has_labels:
@@ -104,22 +111,33 @@ class NodeEncoder:
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """Some graphs as one big graph of several components."""
+    """Some graphs as the network takes them; see :meth:`LoFINetwork.forward`."""
 
-    x: Tensor  # (n_nodes, n_columns)
-    egonets: Tensor  # sparse (n_nodes, n_nodes)
-    graph_offsets: Tensor  # (n_graphs + 1,)
+    x: Tensor  # (n_classes of level 0, n_columns)
+    egonets: tuple[CountMatrix, ...]
+    graphs: tuple[CountMatrix, ...]
     weight: Tensor  # (n_graphs,)
 
     def __len__(self) -> int:
         return len(self.weight)
 
     def to(self, device: str | torch.device) -> Batch:
-        return replace(self, **{name: tensor.to(device) for name, tensor in vars(self).items()})
+        if self.x.device == torch.device(device):
+            return self
+        return Batch(
+            self.x.to(device),
+            tuple(matrix.to(device) for matrix in self.egonets),
+            tuple(matrix.to(device) for matrix in self.graphs),
+            self.weight.to(device),
+        )
 
 
 class GraphDataset(skorch.dataset.Dataset):
-    """Encoded graphs with their egonets, from which batches are sliced."""
+    """Encoded graphs with their egonets, from which batches are sliced.
+
+    All tables belong to the set that the graphs were sliced from, so that folds of a
+    search share them.
+    """
 
     def __init__(
         self,
@@ -127,26 +145,23 @@ class GraphDataset(skorch.dataset.Dataset):
         encoder: NodeEncoder,
         *,
         radius: int,
+        n_layers: int,
         handle_unknown: str = "ignore",
         owner: str = "the estimator",
         y: NDArray[Any] | None = None,
         weight: NDArray[np.float64] | None = None,
     ) -> None:
-        columns, features = encoder.encode(graphs, handle_unknown, owner)
-        incidence = egonet_incidence(graphs, radius)
-        first_node = np.repeat(graphs.node_offsets[:-1], np.diff(graphs.node_offsets))
+        encoder.check(graphs, handle_unknown, owner)
         weight = np.ones(len(graphs)) if weight is None else weight / weight.max()
-        weight = weight / weight.mean()
-        node_weight = np.repeat(weight, np.diff(graphs.node_offsets))
         self.graphs = graphs
+        self.encoder = encoder
+        self.radius = radius
+        self.n_layers = n_layers
         self.y = torch.zeros(len(graphs)) if y is None else torch.from_numpy(y)
-        self.weight = torch.from_numpy(weight.astype(np.float32))
-        self.egonet_size = float(np.average(np.diff(incidence.indptr), weights=node_weight))
-        self._columns, self._features = columns, features
-        self._n_labels = len(encoder.labels)
-        self._member_offsets = incidence.indptr.astype(np.int64)
-        # Counted from the first node of the graph, so that slices need no renumbering.
-        self._members = incidence.indices - np.repeat(first_node, np.diff(incidence.indptr))
+        self.weight = torch.from_numpy((weight / weight.mean()).astype(np.float32))
+        self._whole, self._rows = graphs.origin
+        self._label_columns = encoder.label_columns(self._whole)
+        self._number = np.empty(0, dtype=np.int32)
 
     @property
     def X(self) -> GraphDataset:
@@ -157,30 +172,127 @@ class GraphDataset(skorch.dataset.Dataset):
         return len(self.graphs)
 
     def __getitem__(self, rows: Any) -> tuple[Batch, Tensor]:
-        rows = np.atleast_1d(rows)
-        nodes, graph_offsets = take_segments(self.graphs.node_offsets, rows)
-        members, member_offsets = take_segments(self._member_offsets, nodes)
-        first_node = np.repeat(graph_offsets[:-1], np.diff(graph_offsets))
-        shifted = self._members[members] + np.repeat(first_node, np.diff(member_offsets))
-        batch = Batch(
-            x=torch.from_numpy(self._node_vectors(nodes)),
-            egonets=csr_incidence(
-                torch.from_numpy(member_offsets.astype(np.int32)),
-                torch.from_numpy(shifted.astype(np.int32)),
-            ),
-            graph_offsets=torch.from_numpy(graph_offsets),
-            weight=self.weight[rows],
-        )
-        return batch, self.y[rows]
+        return self.batch(np.atleast_1d(rows))
 
-    def _node_vectors(self, nodes: NDArray[np.int64]) -> NDArray[np.float32]:
-        features = self._features[nodes]
-        x = np.zeros((len(nodes), self._n_labels + features.shape[1]), dtype=np.float32)
-        columns = self._columns[nodes]
-        known = np.flatnonzero(columns < self._n_labels)
-        x[known, columns[known]] = 1
-        x[:, self._n_labels :] = features
-        return x
+    def egonet_size(self) -> float:
+        """Weighted mean number of the members of an egonet."""
+        sizes = egonet_sizes(self._whole, self.radius)
+        nodes, offsets = take_segments(self._whole.node_offsets, self._rows)
+        weight = np.repeat(self.weight.numpy(), np.diff(offsets))
+        return float(np.average(sizes[nodes], weights=weight))
+
+    def batch(
+        self, rows: NDArray[np.int64], *, merge: bool = True, gradients: bool = True
+    ) -> tuple[Batch, Tensor]:
+        """Some graphs and their targets.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n_graphs,)
+            The graphs.
+
+        merge : bool, default=True
+            Whether nodes that the network cannot tell apart are computed once.
+
+        gradients : bool, default=True
+            Whether the matrices get their transposes.
+        """
+        table = class_table(self._whole, self.radius, self.n_layers, merge=merge)
+        if len(self._number) < table.level_offsets[-1]:
+            self._number = np.empty(table.level_offsets[-1], dtype=np.int32)
+        # The classes of the graphs, level by level, and the distinct ones in order.
+        levels = np.arange(table.n_levels)
+        segments = (levels[:, None] * table.n_graphs + self._rows[rows]).ravel()
+        entries, class_offsets = take_segments(table.class_offsets, segments)
+        classes, class_counts = table.classes.take(entries), table.class_counts.take(entries)
+        present = _sorted_distinct(classes)
+        starts = np.searchsorted(present, table.level_offsets).tolist()
+        # Numbers within the batch; only places that were just written are read.
+        self._number[present] = np.arange(len(present), dtype=np.int32)
+        entries, member_offsets = take_segments(table.member_offsets, present)
+        members = _Blocks(
+            member_offsets,
+            self._number.take(table.members.take(entries)),
+            table.member_counts.take(entries),
+            len(present),
+            gradients,
+        )
+        graphs = _Blocks(
+            class_offsets, self._number.take(classes), class_counts, len(present), gradients
+        )
+        n_rows = len(rows)
+        return Batch(
+            x=torch.from_numpy(
+                self.encoder.encode(
+                    self._whole, table.representatives[present[: starts[1]]], self._label_columns
+                )
+            ),
+            egonets=tuple(
+                members.block(starts[level : level + 2], starts[level - 1 : level + 1])
+                for level in range(1, table.n_levels)
+            ),
+            graphs=tuple(
+                graphs.block((level * n_rows, (level + 1) * n_rows), starts[level : level + 2])
+                for level in range(1, table.n_levels)
+            ),
+            weight=self.weight[rows],
+        ), self.y[rows]
+
+
+def _sorted_distinct(numbers: NDArray[np.int32]) -> NDArray[np.int32]:
+    # As numpy.unique, at a fraction of its overhead.
+    numbers = np.sort(numbers)
+    is_first = np.empty(len(numbers), dtype=bool)
+    is_first[0] = True
+    np.not_equal(numbers[1:], numbers[:-1], out=is_first[1:])
+    return numbers[is_first]
+
+
+class _Blocks:
+    """A sparse matrix of which rectangles become CountMatrices.
+
+    All layers of a batch are converted and transposed at once, because on batches of
+    small graphs calls cost more than work.
+    """
+
+    def __init__(
+        self,
+        offsets: NDArray[np.int64],
+        columns: NDArray[np.int32],
+        counts: NDArray[np.float32],
+        n_columns: int,
+        gradients: bool,
+    ) -> None:
+        self.offsets = offsets.astype(np.int32)
+        self.columns = columns
+        self.counts = counts
+        self.transposed = None
+        if gradients:
+            # numpy sorts 16-bit numbers by radix, many times faster.
+            keys = columns.astype(np.uint16) if n_columns <= 2**16 else columns
+            order = np.argsort(keys, kind="stable")
+            rows = np.repeat(np.arange(len(offsets) - 1, dtype=np.int32), np.diff(offsets))
+            column_sizes = np.bincount(columns, minlength=n_columns)
+            self.transposed = _Blocks(
+                np.concatenate(([0], np.cumsum(column_sizes))),
+                rows.take(order),
+                counts.take(order),
+                len(offsets) - 1,
+                gradients=False,
+            )
+
+    def block(self, rows: Sequence[int], columns: Sequence[int]) -> CountMatrix:
+        """The rows from the first to the second number, all of whose entries are in the
+        columns from the first to the second."""
+        first_row, last_row = rows
+        offsets = self.offsets[first_row : last_row + 1]
+        start, stop = offsets[0], offsets[-1]
+        return CountMatrix(
+            torch.from_numpy(offsets - start),
+            torch.from_numpy(self.columns[start:stop] - np.int32(columns[0])),
+            torch.from_numpy(self.counts[start:stop]),
+            None if self.transposed is None else self.transposed.block(columns, rows),
+        )
 
 
 class BatchLoader:
@@ -188,6 +300,22 @@ class BatchLoader:
 
     It stands where skorch expects torch's DataLoader, which would fetch graph by graph
     and draw from the global random generator.
+
+    Parameters
+    ----------
+    dataset : GraphDataset
+
+    batch_size : int
+        Largest number of graphs in a batch.
+
+    generator : torch.Generator, default=None
+        Source of the order of the graphs.
+
+    max_nodes : int, default=None
+        Largest number of nodes in a batch, but for graphs that alone have more.
+
+    merge, gradients : bool
+        See :meth:`GraphDataset.batch`.
     """
 
     def __init__(
@@ -195,21 +323,40 @@ class BatchLoader:
         dataset: GraphDataset,
         batch_size: int,
         generator: torch.Generator | None = None,
+        max_nodes: int | None = None,
+        merge: bool = True,
+        gradients: bool = False,
     ) -> None:
         self.dataset = dataset
         self.batch_size = batch_size
         self.generator = generator
+        self.max_nodes = max_nodes
+        self.merge = merge
+        self.gradients = gradients
 
     def __len__(self) -> int:
-        return -(-len(self.dataset) // self.batch_size)
+        return len(self._starts(np.arange(len(self.dataset))))
 
     def __iter__(self) -> Iterator[tuple[Batch, Tensor]]:
         n_graphs = len(self.dataset)
         order = np.arange(n_graphs)
         if self.generator is not None:
             order = torch.randperm(n_graphs, generator=self.generator).numpy()
-        for start in range(0, n_graphs, self.batch_size):
-            yield self.dataset[order[start : start + self.batch_size]]
+        for start, stop in pairwise([*self._starts(order), n_graphs]):
+            yield self.dataset.batch(order[start:stop], merge=self.merge, gradients=self.gradients)
+
+    def _starts(self, order: NDArray[np.int64]) -> Sequence[int]:
+        """Where in an order of the graphs batches begin."""
+        if self.max_nodes is None:
+            return range(0, len(order), self.batch_size)
+        starts = [0]
+        ends = np.cumsum(np.diff(self.dataset.graphs.node_offsets)[order])
+        while starts[-1] < len(order):
+            start = starts[-1]
+            before = ends[start - 1] if start else 0
+            fit = int(np.searchsorted(ends, before + self.max_nodes, side="right"))
+            starts.append(min(start + self.batch_size, max(fit, start + 1)))
+        return starts[:-1]
 
 
 class LoFINet(NeuralNet):
@@ -270,16 +417,14 @@ class LoFINet(NeuralNet):
     def infer(self, x: Batch, **params: Any) -> Tensor:
         generator = self.dropout_generator_ if self.module_.training else None
         x = x.to(self.device)
-        return self.module_(x.x, x.egonets, x.graph_offsets, generator)
+        return self.module_(x.x, x.egonets, x.graphs, generator)
 
     def embed(self, dataset: GraphDataset) -> Tensor:
         """The pooled vectors of all graphs, before the head."""
         self.module_.eval()
         with torch.no_grad():
             batches = (batch.to(self.device) for batch, _ in self.get_iterator(dataset))
-            return torch.cat(
-                [self.module_.embed(b.x, b.egonets, b.graph_offsets).cpu() for b in batches]
-            )
+            return torch.cat([self.module_.embed(b.x, b.egonets, b.graphs).cpu() for b in batches])
 
     def calibrate_(self, dataset: GraphDataset) -> None:
         """Let the head see pooled vectors of zero mean and unit variance at the start."""

@@ -50,7 +50,9 @@ def table_pipeline(estimator_class, **params):
 def expected_failures(pipeline):
     in_place = "a Pipeline fits its steps in place; check_parameters_are_not_changed passes"
     batches = "random batches part copies; test_weight_k_is_k_copies_in_a_full_batch passes"
+    rounding = "32-bit sums in another order; test_predictions_do_not_depend_on_the_batch passes"
     return {
+        "check_methods_subset_invariance": rounding,
         "check_estimators_overwrite_params": in_place,
         "check_dont_overwrite_parameters": in_place,
         "check_sample_weight_equivalence_on_dense_data": batches,
@@ -71,7 +73,7 @@ def test_scikit_learn_checks_pass_through_a_pipeline(estimator, check):
         pytest.param(check, id=f"{type(estimator).__name__}-{name}")
         for estimator in (
             LoFIClassifier(max_epochs=5, n_masks=4),
-            LoFIRegressor(max_epochs=5, n_masks=4),
+            LoFIRegressor(max_epochs=20, n_masks=4),
         )
         for name, check in graph_estimator_checks(estimator)
     ],

@@ -31,8 +31,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from skorch.callbacks import Callback, EarlyStopping, EpochScoring, LRScheduler
 
+import sklofi.egonets
 from sklofi import GraphSet, LoFIClassifier, LoFIRegressor
 from sklofi.datasets import load_graph_atlas, make_motif_graphs
+from sklofi.training import GraphDataset
 
 QUICK = {"n_layers": 2, "n_masks": 8, "n_words": 4, "max_epochs": 8, "random_state": 0}
 FULL_BATCH = {**QUICK, "batch_size": 1000, "early_stopping": False}
@@ -83,6 +85,39 @@ def test_every_option_trains(motifs, options):
     losses = classifier.history_[:, "train_loss"]
     assert np.isfinite(losses).all()
     assert len(losses) == 1 or losses[-1] < losses[0]
+
+
+@pytest.mark.parametrize("node_features", [None, "x"])
+def test_merging_equal_nodes_changes_no_number(motifs, node_features, monkeypatch):
+    """Losses and predictions of a whole fit, to 32 bits."""
+    graphs = [graph.copy() for graph in motifs[0]]
+    for graph in graphs:
+        nx.set_node_attributes(graph, {v: graph.degree(v) % 2 for v in graph}, "x")
+    options = {**QUICK, "node_features": node_features, "n_layers": 3, "max_epochs": 4}
+    results, sizes = [], []
+    batch = GraphDataset.batch
+
+    def single_nodes(self, rows, *, merge=True, gradients=True):
+        result = batch(self, rows, merge=False, gradients=gradients)
+        sizes.append(len(result[0].x))
+        return result
+
+    for replacement in (batch, single_nodes):
+        monkeypatch.setattr(GraphDataset, "batch", replacement)
+        classifier = LoFIClassifier(**options).fit(graphs, motifs[1])
+        losses = classifier.history_[:, ("train_loss", "valid_loss")]
+        results.append((losses, classifier.predict_proba(graphs)))
+    assert_allclose(results[0][0], results[1][0], rtol=1e-4)
+    assert_allclose(results[0][1], results[1][1], rtol=1e-3)
+    assert max(sizes) > 500  # nodes, while there are five labels
+
+
+def test_dropout_treats_equal_nodes_differently(motifs):
+    """In training; in prediction there is none."""
+    classifier = LoFIClassifier(**QUICK, dropout=0.2).fit(*motifs)
+    assert classifier.net_.iterator_train__merge is False
+    assert classifier.net_.get_params()["iterator_train__gradients"] is True
+    assert LoFIClassifier(**QUICK).fit(*motifs).net_.iterator_train__merge is True
 
 
 def test_learned_histograms_stay_non_negative(motifs):
@@ -519,11 +554,15 @@ def test_refit_of_a_search_is_the_same_fit(motifs):
     assert_array_equal(search.predict_proba(graphs), alone.predict_proba(graphs))
 
 
-def test_batch_size_of_prediction_does_not_matter(motifs):
+def test_predictions_do_not_depend_on_the_batch(motifs):
     graphs, y = motifs
     classifier = LoFIClassifier(**QUICK).fit(graphs, y)
-    many = classifier.predict_proba(graphs * 10)
-    assert_allclose(many, np.tile(classifier.predict_proba(graphs), (10, 1)), rtol=1e-4)
+    expected = classifier.predict_proba(graphs)
+    assert_allclose(classifier.predict_proba(graphs * 10), np.tile(expected, (10, 1)), rtol=1e-5)
+    one_by_one = [classifier.predict_proba([graph])[0] for graph in graphs]
+    assert_allclose(one_by_one, expected, rtol=1e-5)
+    classifier.net_.iterator_valid__max_nodes = 50
+    assert_allclose(classifier.predict_proba(graphs), expected, rtol=1e-5)
 
 
 def test_a_fit_that_fails_leaves_no_half_fitted_estimator(motifs):
@@ -757,6 +796,35 @@ def test_searches_in_parallel_pickle_and_copy(motifs, form, tmp_path):
         joblib.load(tmp_path / "search.joblib"),
     ):
         assert_array_equal(other.predict_proba(X), expected)
+
+
+def test_a_search_computes_egonets_and_classes_once(motifs, monkeypatch):
+    graphs, y = motifs
+    computed = []
+    for name in ("_compute_egonets", "_add_level"):
+        original = getattr(sklofi.egonets, name)
+
+        def counted(*args, name=name, original=original):
+            computed.append(name)
+            return original(*args)
+
+        monkeypatch.setattr(sklofi.egonets, name, counted)
+    grid = {"n_layers": [2, 3], "n_masks": [2, 4], "radius": [1, 2], "node_label": ["label", None]}
+    estimator = LoFIClassifier(max_epochs=1, random_state=0)
+    GridSearchCV(estimator, grid, cv=2).fit(GraphSet.from_networkx(graphs), y)
+    # Two radii, with labels and without; three levels each, of 32 candidates and a refit.
+    assert computed.count("_compute_egonets") == 4
+    assert computed.count("_add_level") <= 12
+
+
+def n_threads(estimator, X, y):
+    return torch.get_num_threads()
+
+
+def test_workers_share_the_cores(motifs):
+    """joblib tells its workers how many threads to use, and torch obeys."""
+    scores = cross_val_score(LoFIClassifier(**QUICK), *motifs, cv=2, n_jobs=2, scoring=n_threads)
+    assert_array_equal(scores, max(1, joblib.cpu_count() // 2))
 
 
 def test_halving_search_over_epochs(motifs):

@@ -1,3 +1,4 @@
+import copy
 import os
 import pickle
 import subprocess
@@ -297,3 +298,44 @@ def test_labels_sort_by_value_where_they_can():
     assert sort_labels({10, 9, 1}) == [1, 9, 10]
     assert sort_labels({"b", 1, "a"}) == [1, "a", "b"]
     assert sort_labels([2.5, True, np.int64(2)]) == [True, 2, 2.5]
+
+
+def test_what_is_kept_is_made_once_and_not_pickled():
+    graphs = GraphSet.from_networkx([nx.path_graph(3)])
+    size = len(pickle.dumps(graphs))
+    assert [graphs.keep("key", lambda: bytes(10_000)) for _ in range(2)][1] is graphs.tables["key"]
+    assert len(pickle.dumps(graphs)) == size
+    assert "key" not in copy.deepcopy(graphs).tables
+
+
+def test_a_worker_that_is_sent_the_same_graphs_again_keeps_their_tables():
+    graphs = [nx.path_graph(3), nx.path_graph(4)]
+    sent = pickle.dumps(GraphSet.from_networkx(graphs))
+    assert sent == pickle.dumps(GraphSet.from_networkx(graphs))  # joblib hashes pickles
+    tables = pickle.loads(sent).tables
+    assert pickle.loads(sent).tables is tables
+    nx.set_node_attributes(graphs[0], 0, "label")
+    nx.set_node_attributes(graphs[1], 0, "label")
+    other = pickle.dumps(GraphSet.from_networkx(graphs))
+    assert pickle.loads(other).tables is not tables
+    assert pickle.loads(sent).tables is not tables  # only the last arrival is held
+
+
+def test_slices_know_where_they_came_from():
+    graphs = GraphSet.from_networkx([nx.path_graph(n) for n in (3, 4, 5, 6)])
+    whole, rows = graphs.origin
+    assert whole is graphs and rows.tolist() == [0, 1, 2, 3]
+    whole, rows = graphs[1:][[2, 0], ...].origin
+    assert whole is graphs and rows.tolist() == [3, 1]
+    alone = pickle.loads(pickle.dumps(graphs[[2]]))
+    assert alone.origin[0] is alone and len(alone) == 1
+
+
+def test_without_labels_slices_still_share_their_tables():
+    graph = nx.path_graph(3)
+    nx.set_node_attributes(graph, "a", "label")
+    graphs = GraphSet.from_networkx([graph, graph])
+    one, other = graphs[[1]].without_labels(), graphs[[0]].without_labels()
+    assert one.label_ids is None and one.labels == ()
+    assert one.origin[0].tables is other.origin[0].tables is graphs.without_labels().tables
+    assert one.origin[0].tables is not graphs.tables

@@ -3,13 +3,17 @@
 import math
 
 import networkx as nx
+import numpy as np
 import pytest
+import scipy.sparse as sp
 import torch
 from torch.testing import assert_close
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from sklofi import GraphSet
 from sklofi.egonets import egonet_incidence
-from sklofi.nn import LoFILayer, LoFINetwork, csr_incidence
+from sklofi.nn import CountMatrix, LoFILayer, LoFINetwork, pool_nodes
 
 
 def random_graphs():
@@ -17,11 +21,25 @@ def random_graphs():
     return [*graphs, nx.gnp_random_graph(6, 0.3, seed=1, directed=True)]
 
 
-def as_tensors(graphs, radius):
+def as_matrices(graphs, radius):
+    """Egonets in terms of nodes, and graphs in terms of nodes."""
     graph_set = GraphSet.from_networkx(graphs)
-    incidence = egonet_incidence(graph_set, radius)
-    egonets = csr_incidence(torch.from_numpy(incidence.indptr), torch.from_numpy(incidence.indices))
-    return egonets.double(), torch.from_numpy(graph_set.node_offsets)
+    n_nodes = graph_set.n_nodes
+    membership = sp.csr_array(
+        (np.ones(n_nodes), np.arange(n_nodes), graph_set.node_offsets),
+        shape=(len(graphs), n_nodes),
+    )
+    egonets = egonet_incidence(graph_set, radius)
+    return CountMatrix.from_scipy(egonets), CountMatrix.from_scipy(membership)
+
+
+def as_sparse_tensor(matrix):
+    size = (len(matrix), int(matrix.columns.max()) + 1)
+    return torch.sparse_coo_tensor(
+        torch.stack([torch.arange(len(matrix)).repeat_interleave(matrix.offsets.diff()),
+                     matrix.columns]),
+        matrix.counts.double(), size=size, check_invariants=True,
+    )  # fmt: skip
 
 
 def unit(vector):
@@ -85,7 +103,7 @@ def gradients(module, output):
 @pytest.mark.parametrize("radius", [1, 2])
 def test_network_equals_the_formulas_in_values_and_gradients(kernel, pooling, readout, radius):
     graphs = random_graphs()
-    egonets, graph_offsets = as_tensors(graphs, radius)
+    egonets, membership = as_matrices(graphs, radius)
     generator = torch.Generator().manual_seed(0)
     network = LoFINetwork(
         3, 2, n_layers=2, n_masks=3, n_words=4, kernel=kernel, pooling=pooling, readout=readout,
@@ -94,25 +112,120 @@ def test_network_equals_the_formulas_in_values_and_gradients(kernel, pooling, re
     network.calibrate_(torch.tensor(0.3), torch.tensor(2.0))
     x = torch.randn(len(egonets), 3, generator=generator).double()
     x[4] = 0  # an unknown label
-    output = network(x, egonets, graph_offsets)
+    output = network(x, egonets, membership)
     expected = loop_network(network, graphs, x, radius)
     assert_close(output, expected)
     for got, wanted in zip(gradients(network, output), gradients(network, expected), strict=True):
         assert_close(got, wanted)
 
 
-def test_node_features_get_gradients_too():
-    graphs = random_graphs()
-    egonets, _ = as_tensors(graphs, 1)
-    layer = LoFILayer(2, 2, 3, "l1", generator=torch.Generator().manual_seed(1)).double()
+@pytest.mark.parametrize("kernel", ["intersection", "l1"])
+def test_the_fast_way_equals_the_formula(kernel):
+    """Counts above one, a rectangular matrix, a zero vector, and h equal to f."""
+    generator = torch.Generator().manual_seed(3)
+    layer = LoFILayer(4, 3, 5, kernel, egonet_size=3.0, generator=generator).double()
+    dense = torch.randint(0, 4, (6, 8), generator=generator).double()
+    dense[5] = 0
+    with torch.no_grad():
+        layer.histogram[1] = 0  # where it meets the empty egonet
+    egonets = CountMatrix.from_scipy(sp.csr_array(dense.numpy()))
+    x = torch.randn(8, 4, generator=generator).double()
+    x[2] = 0
+    results = []
+    for path in (dense.to_sparse_coo(), egonets):
+        x_in = x.clone().requires_grad_()
+        z = layer(x_in, path)
+        inputs = [x_in, *layer.parameters()]
+        weights = torch.randn(z.shape, generator=torch.Generator().manual_seed(5)).double()
+        results.append([z, *torch.autograd.grad((weights * z).sum(), inputs)])
+    for got, wanted in zip(*results, strict=True):
+        assert_close(got, wanted)
+    with torch.no_grad():
+        assert_close(layer(x, egonets), results[0][0])
+
+
+@pytest.mark.parametrize("kernel", ["intersection", "l1"])
+def test_gradients_equal_finite_differences(kernel):
+    egonets, _ = as_matrices(random_graphs(), 1)
+    layer = LoFILayer(2, 2, 3, kernel, generator=torch.Generator().manual_seed(1)).double()
     x = torch.randn(len(egonets), 2, generator=torch.Generator().manual_seed(2)).double()
     x.requires_grad_()
-    assert torch.autograd.gradcheck(lambda x: layer(x, egonets), x)
+    assert torch.autograd.gradcheck(lambda x, *_: layer(x, egonets), (x, *layer.parameters()))
+
+
+def test_a_matrix_for_every_layer_or_the_last_again():
+    """Two layers of classes by hand: a path of three, its ends are alike."""
+    path = [nx.path_graph(3)]
+    network = LoFINetwork(1, 2, n_layers=3, n_masks=2, n_words=3).double()
+    nodes = network(torch.ones(3, 1).double(), *as_matrices(path, 1))
+    from_scipy = CountMatrix.from_scipy
+    egonets = [from_scipy(sp.csr_array([[2], [3]])), from_scipy(sp.csr_array([[1, 1], [2, 1]]))]
+    graphs = [from_scipy(sp.csr_array([[2, 1]]))]
+    classes = network(torch.ones(1, 1).double(), egonets, graphs)
+    assert_close(classes, nodes)
+    wanted = torch.autograd.grad(nodes.sum(), list(network.parameters()))
+    got = torch.autograd.grad(classes.sum(), list(network.parameters()))
+    for one, other in zip(got, wanted, strict=True):
+        assert_close(one, other)
+
+
+def test_layers_that_are_not_read_out_get_their_gradients_from_above():
+    network = LoFINetwork(1, 2, n_layers=2, readout="last")
+    output = network(torch.ones(9, 1), *as_matrices([nx.cycle_graph(9)], 1))
+    output.sum().backward()
+    assert all(parameter.grad is not None for parameter in network.parameters())
+
+
+def test_nodes_that_share_the_maximum_share_its_gradient():
+    """Two classes tie at 2: one of three nodes, one of a single node."""
+    counts = CountMatrix.from_scipy(sp.csr_array([[3, 1, 2]]))
+    x = torch.tensor([[2.0], [2.0], [1.0]], requires_grad=True)
+    pooled = pool_nodes(x, counts, "max")
+    pooled.sum().backward()
+    assert pooled.item() == 2
+    assert x.grad.flatten().tolist() == [0.75, 0.25, 0.0]
+
+
+def test_a_matrix_without_its_transpose_has_no_gradient():
+    counts = CountMatrix.from_scipy(sp.csr_array([[1, 1]])).transposed
+    x = torch.ones(1, 1, requires_grad=True)
+    with pytest.raises(RuntimeError, match="made without its transpose"):
+        (counts @ x).sum().backward()
+
+
+class OneDevice(TorchDispatchMode):
+    """See that every operation takes and gives tensors of a single device."""
+
+    def __init__(self, device):
+        super().__init__()
+        self.device = device
+
+    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):
+        result = operation(*args, **(kwargs or {}))
+        for leaf in tree_leaves((args, kwargs, result)):
+            if isinstance(leaf, torch.Tensor) and leaf.device.type != self.device:
+                raise AssertionError(f"{operation} meets a tensor on {leaf.device}")
+        return result
+
+
+@pytest.mark.parametrize("pooling", ["sum", "mean", "max"])
+@pytest.mark.parametrize("dropout", [0.0, 0.5])
+def test_everything_stays_on_the_device_of_the_network(pooling, dropout):
+    """There may be no GPU here; the meta device computes nothing, but is not the CPU."""
+    on_cpu = as_matrices(random_graphs(), 1)[0]
+    matrix = on_cpu.to("meta")
+    x = torch.ones(len(matrix), 3, device="meta")
+    network = LoFINetwork(3, 2, pooling=pooling, dropout=dropout).to("meta")
+    with OneDevice("meta"):
+        output = network(x, matrix, matrix)
+        output.sum().backward()
+    with pytest.raises(AssertionError, match="meets a tensor on cpu"), OneDevice("meta"):
+        network(x, matrix, on_cpu)
 
 
 def test_the_kernels_by_hand():
     """A node alone, two words, f = (0.5, 0.25): h is known in closed form."""
-    egonets = torch.ones(1, 1).to_sparse_csr()
+    egonets = torch.ones(1, 1)
     x = torch.tensor([[1.0, 0.0]])
     p = 1 / (1 + math.exp(-2.0))  # softmax of 2 * (1, 0)
     for kernel, expected in {
@@ -128,12 +241,12 @@ def test_the_kernels_by_hand():
 
 
 def test_the_printed_equation_is_the_minimum():
-    egonets, _ = as_tensors(random_graphs(), 1)
+    egonets, _ = as_matrices(random_graphs(), 1)
     layer = LoFILayer(2, 3, 4, "intersection").double()
     x = torch.randn(len(egonets), 2).double()
     l1 = LoFILayer(2, 3, 4, "l1").double()
     l1.load_state_dict(layer.state_dict())
-    sizes = egonets.to_dense().sum(dim=1, keepdim=True)
+    sizes = egonets @ torch.ones(len(egonets), 1).double()
     mass = (sizes + layer.histogram.sum(dim=1)) / 2
     assert_close(layer(x, egonets) - mass, l1(x, egonets) - 1)
 
@@ -142,9 +255,9 @@ def test_graphs_of_a_batch_do_not_see_each_other():
     graphs = random_graphs()
     network = LoFINetwork(2, 3, n_layers=2, n_masks=4, n_words=3).double()
     x = torch.randn(sum(map(len, graphs)), 2).double()
-    together = network(x, *as_tensors(graphs, 2))
+    together = network(x, *as_matrices(graphs, 2))
     parts = x.split([len(graph) for graph in graphs])
-    alone = [network(p, *as_tensors([g], 2)) for g, p in zip(graphs, parts, strict=True)]
+    alone = [network(p, *as_matrices([g], 2)) for g, p in zip(graphs, parts, strict=True)]
     assert_close(together, torch.cat(alone))
 
 
@@ -156,15 +269,18 @@ def test_the_order_of_nodes_does_not_matter():
     shuffled.add_edges_from(graph.edges)
     network = LoFINetwork(2, 3).double()
     x = torch.randn(9, 2).double()
-    assert_close(network(x, *as_tensors([graph], 1)), network(x[order], *as_tensors([shuffled], 1)))
+    assert_close(
+        network(x, *as_matrices([graph], 1)), network(x[order], *as_matrices([shuffled], 1))
+    )
 
 
 def test_any_sparse_layout_will_do():
-    egonets, _ = as_tensors(random_graphs(), 1)
+    egonets, _ = as_matrices(random_graphs(), 1)
     layer = LoFILayer(2, 3, 4).double()
     x = torch.randn(len(egonets), 2).double()
-    assert_close(layer(x, egonets.to_dense().to_sparse_coo()), layer(x, egonets))
-    assert_close(layer(x, egonets.to_dense()), layer(x, egonets))
+    tensor = as_sparse_tensor(egonets)
+    assert_close(layer(x, tensor), layer(x, egonets))
+    assert_close(layer(x, tensor.to_dense()), layer(x, egonets))
 
 
 def test_shapes_and_names_are_the_documented_ones():
@@ -192,14 +308,14 @@ def test_clipping_makes_histograms_non_negative_and_nothing_else():
 
 
 def test_dropout_drops_in_training_only_and_keeps_the_mean():
-    egonets, graph_offsets = as_tensors([nx.complete_graph(200)], 1)
+    matrices = as_matrices([nx.complete_graph(200)], 1)
     network = LoFINetwork(2, 2, n_layers=1, dropout=0.25, pooling="mean").double()
     x = torch.randn(200, 2).double()
     network.eval()
-    exact = network.embed(x, egonets, graph_offsets)
+    exact = network.embed(x, *matrices)
     network.train()
     generator = torch.Generator().manual_seed(0)
-    dropped = torch.cat([network.embed(x, egonets, graph_offsets, generator) for _ in range(200)])
+    dropped = torch.cat([network.embed(x, *matrices, generator) for _ in range(200)])
     assert not torch.equal(dropped[:1], exact)
     assert_close(dropped.mean(dim=0, keepdim=True), exact, rtol=0.05, atol=0.01)
 
