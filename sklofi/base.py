@@ -7,6 +7,7 @@ A subclass says what its targets are and how outputs become predictions; see
 from __future__ import annotations
 
 import copy
+import sys
 from collections.abc import Hashable
 from dataclasses import dataclass
 from numbers import Integral, Real
@@ -44,9 +45,8 @@ except ImportError:  # scikit-learn before 1.9: the callback protocol is simply 
         return method
 
 
-# Prediction in one go: at most so many graphs, and so many numbers in an intermediate array.
-PREDICTION_GRAPHS = 4096
-PREDICTION_NUMBERS = 2**23
+# How many numbers an intermediate array may have in prediction (32 MiB); see BatchLoader.
+PREDICTION_SIZE = 2**23
 
 
 def _check_device(device):
@@ -368,9 +368,8 @@ class BaseLoFI(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             iterator_train__merge=self.dropout == 0,
             iterator_train__gradients=True,
             iterator_valid=BatchLoader,
-            # Without gradients, batches are limited by memory alone.
-            iterator_valid__batch_size=PREDICTION_GRAPHS,
-            iterator_valid__max_nodes=max(1, PREDICTION_NUMBERS // (self.n_masks * self.n_words)),
+            iterator_valid__batch_size=sys.maxsize,
+            iterator_valid__max_rows=PREDICTION_SIZE // (self.n_masks * self.n_words),
             callbacks=_copy_callbacks(self.callbacks),
             device=device,
             verbose=0,  # ProgressLog speaks for us

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any
 
 import torch
@@ -27,6 +27,9 @@ INITIAL_TEMPERATURE = 5.0
 
 # The smallest norm that a vector is divided by, as in torch.nn.functional.normalize.
 EPS = 1e-12
+
+# Numbers in an array that stays in the cache of a core (2 MiB).
+PIECE_SIZE = 2**19
 
 # How torch.embedding_bag calls its way to reduce.
 _SUM = 0
@@ -88,6 +91,29 @@ class CountMatrix:
             None if self.transposed is None else self.transposed.to(device),
         )
 
+    def rows(self) -> Tensor:
+        """Row of each entry."""
+        rows = torch.arange(len(self), device=self.offsets.device)
+        return rows.repeat_interleave(self.offsets.diff(), output_size=len(self.columns))
+
+    def row_sums(self) -> Tensor:
+        """Sum of the entries of each row."""
+        return self.counts.new_zeros(len(self)).index_add(0, self.rows(), self.counts)
+
+    def pieces(self, n_rows: int) -> list[CountMatrix]:
+        """The same matrix in pieces of some rows each."""
+        if len(self) <= n_rows:
+            return [self]
+        starts = [*range(0, len(self), n_rows), len(self)]
+        return [
+            CountMatrix(
+                self.offsets[i : j + 1] - start, self.columns[start:stop], self.counts[start:stop]
+            )
+            for (i, j), (start, stop) in zip(
+                pairwise(starts), pairwise(self.offsets[starts].tolist()), strict=True
+            )
+        ]
+
     def sum_rows(self, x: Tensor) -> Tensor:
         """The product itself, without gradients."""
         # Of all ways to write this in torch, the fastest on CPU (benchmarks/bench_sparse.py).
@@ -97,7 +123,7 @@ class CountMatrix:
             self.columns,
             self.offsets,
             mode=_SUM,
-            per_sample_weights=self.counts.to(x.dtype),
+            per_sample_weights=self.counts if x.dtype == self.counts.dtype else self.counts.to(x),
             include_last_offset=True,
         )[0]
 
@@ -123,29 +149,22 @@ class _Product(torch.autograd.Function):
         return None, ctx.matrix.sum_rows_backward(gradient)
 
 
-def pool_nodes(x: Tensor, graphs: CountMatrix, pooling: str) -> Tensor:
-    """Sum, mean or maximum of the nodes of each graph.
+def max_pool(graphs: CountMatrix, x: Tensor) -> Tensor:
+    """Largest value of the nodes of each graph.
 
     Parameters
     ----------
-    x : Tensor of shape (n_nodes, n_features)
-        Features of nodes, or of classes of equal nodes.
-
     graphs : CountMatrix of shape (n_graphs, n_nodes)
         How many nodes of each class a graph has; no graph is empty.
 
-    pooling : {"sum", "mean", "max"}
+    x : Tensor of shape (n_nodes, n_features)
+        Features of nodes, or of classes of equal nodes.
 
     Returns
     -------
     pooled : Tensor of shape (n_graphs, n_features)
     """
-    if pooling == "sum":
-        return graphs @ x
-    if pooling == "mean":
-        return (graphs @ x) / graphs.sum_rows(x.new_ones(len(x), 1))
-    graph = torch.arange(len(graphs), device=x.device)
-    graph = graph.repeat_interleave(graphs.offsets.diff(), output_size=len(graphs.columns))
+    graph = graphs.rows()
     entries = x[graphs.columns]  # (n_entries, n_features)
     zeros = x.new_zeros(len(graphs), x.shape[1])
     with torch.no_grad():
@@ -182,37 +201,47 @@ def lofi(
 
 
 def fast_lofi(
-    x: Tensor, egonets: Sequence[CountMatrix], layers: Sequence[LoFILayer]
+    x: Tensor,
+    egonets: Sequence[CountMatrix],
+    layers: Sequence[LoFILayer],
+    graphs: Sequence[CountMatrix] | None = None,
 ) -> tuple[Tensor, ...]:
-    """The outputs of stacked layers, by a shorter way than autograd's.
+    """The outputs of stacked layers, or their sums over graphs, by a shorter way.
 
     A training step on small graphs is hundreds of calls of tiny operations. By hand, a
-    layer needs half as many, and all layers together are one step for autograd.
+    layer needs half as many as by autograd, and all layers together are one step of it.
     """
     kernel = layers[0].kernel
     parameters = [(layer.dictionary, layer.histogram, layer.temperature) for layer in layers]
     if torch.is_grad_enabled():
-        return _FastLoFI.apply(x, egonets, kernel, *chain.from_iterable(parameters))
+        return _FastLoFI.apply(x, egonets, graphs, kernel, *chain.from_iterable(parameters))
     outputs = []
     for matrix, of_layer in zip(egonets, parameters, strict=True):
-        x, _ = _compare(x, matrix, kernel, *of_layer)
+        x = _compare_in_pieces(x, matrix, kernel, *of_layer)
         outputs.append(x)
-    return tuple(outputs)
+    if graphs is None:
+        return tuple(outputs)
+    return tuple(matrix.sum_rows(z) for matrix, z in zip(graphs, outputs, strict=True))
 
 
 class _FastLoFI(torch.autograd.Function):
     @staticmethod
     def forward(
-        ctx: Any, x: Tensor, egonets: Sequence[CountMatrix], kernel: str, *parameters: Tensor
+        ctx: Any,
+        x: Tensor,
+        egonets: Sequence[CountMatrix],
+        graphs: Sequence[CountMatrix] | None,
+        kernel: str,
+        *parameters: Tensor,
     ) -> tuple[Tensor, ...]:
         outputs: list[Tensor] = []
         saved: list[Tensor] = []
         for depth, matrix in enumerate(egonets):
             x, intermediates = _compare(x, matrix, kernel, *parameters[3 * depth : 3 * depth + 3])
-            outputs.append(x)
+            outputs.append(x if graphs is None else graphs[depth].sum_rows(x))
             saved += intermediates
         ctx.save_for_backward(*saved)
-        ctx.egonets, ctx.kernel = egonets, kernel
+        ctx.egonets, ctx.graphs, ctx.kernel = egonets, graphs, kernel
         ctx.set_materialize_grads(False)
         return tuple(outputs)
 
@@ -222,9 +251,11 @@ class _FastLoFI(torch.autograd.Function):
         n_layers = len(d_outputs)
         n_saved = len(ctx.saved_tensors) // n_layers
         d_parameters: list[Tensor | None] = []
-        d_x = None
+        d_x = None  # from the layer above
         for depth in reversed(range(n_layers)):
             d_z = d_outputs[depth]
+            if d_z is not None and ctx.graphs is not None:
+                d_z = ctx.graphs[depth].sum_rows_backward(d_z)
             if d_x is not None:
                 d_z = d_x if d_z is None else d_x.add_(d_z)
             if d_z is None:  # nobody has asked for this layer's output
@@ -234,7 +265,7 @@ class _FastLoFI(torch.autograd.Function):
             needs_d_x = depth > 0 or ctx.needs_input_grad[0]
             d_x, *d_layer = _compare_backward(d_z, saved, ctx.egonets[depth], ctx.kernel, needs_d_x)
             d_parameters[:0] = d_layer
-        return d_x, None, None, *d_parameters
+        return d_x, None, None, None, *d_parameters
 
 
 def _compare(
@@ -246,23 +277,59 @@ def _compare(
     temperature: Tensor,
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
     """:func:`lofi`, and what its derivative needs."""
-    n_masks, n_words, n_features = dictionary.shape
-    x_norm = torch.linalg.vector_norm(x, dim=-1, keepdim=True).clamp_min_(EPS)
-    x = x / x_norm
-    word_norm = torch.linalg.vector_norm(dictionary, dim=-1, keepdim=True).clamp_min_(EPS)
-    # The temperature stretches the words, which are few, instead of the cosines.
-    stretch = temperature.view(-1, 1, 1) / word_norm
-    words = (dictionary * stretch).view(-1, n_features)
-    assignment = torch.softmax((x @ words.T).view(-1, n_masks, n_words), dim=-1)
-    h = egonets.sum_rows(assignment.view(len(x), -1)).view(-1, n_masks, n_words)
+    x, x_norm = _unit(x)
+    words, word_norm, stretch = _stretched(dictionary, temperature)
+    assignment = torch.softmax((x @ words.T).view(-1, *histogram.shape), dim=-1).flatten(1)
+    h = egonets.sum_rows(assignment)
+    z = _fit(h, histogram, kernel)
+    return z, (x, x_norm, words, dictionary, word_norm, stretch, histogram, assignment, h)
+
+
+def _compare_in_pieces(
+    x: Tensor,
+    egonets: CountMatrix,
+    kernel: str,
+    dictionary: Tensor,
+    histogram: Tensor,
+    temperature: Tensor,
+) -> Tensor:
+    """:func:`lofi` without gradients, some rows at a time, which stay in the cache."""
+    n_rows = max(1, PIECE_SIZE // histogram.numel())
+    if x.device.type != "cpu" or max(len(x), len(egonets)) <= n_rows:
+        return _compare(x, egonets, kernel, dictionary, histogram, temperature)[0]
+    x, _ = _unit(x)
+    words, _, _ = _stretched(dictionary, temperature)
+    assignment = x.new_empty(len(x), *histogram.shape)
+    for some, result in zip(x.split(n_rows), assignment.split(n_rows), strict=True):
+        torch.softmax((some @ words.T).view_as(result), dim=-1, out=result)
+    assignment = assignment.flatten(1)
+    pieces = egonets.pieces(n_rows)
+    return torch.cat([_fit(piece.sum_rows(assignment), histogram, kernel) for piece in pieces])
+
+
+def _unit(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Unit vectors and the norms of the vectors."""
+    norm = torch.linalg.vector_norm(x, dim=-1, keepdim=True).clamp_min_(EPS)
+    return x / norm, norm
+
+
+def _stretched(dictionary: Tensor, temperature: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Unit words times their temperature, which saves stretching all the cosines."""
+    norm = torch.linalg.vector_norm(dictionary, dim=-1, keepdim=True).clamp_min_(EPS)
+    stretch = temperature.view(-1, 1, 1) / norm
+    return (dictionary * stretch).flatten(0, 1), norm, stretch
+
+
+def _fit(h: Tensor, histogram: Tensor, kernel: str) -> Tensor:
+    """The kernel of soft histograms and the learned one, which is then subtracted from h."""
+    n_masks, n_words = histogram.shape
+    h = h.view(-1, n_masks, n_words)
     mass = None if kernel == "l1" else h.sum(-1).add_(histogram.abs().sum(-1))
     h -= histogram
     difference = h.abs().sum(-1)
     if mass is None:
-        z = torch.rsub(difference, 1, alpha=0.5)  # 1 - difference / 2
-    else:
-        z = mass.sub_(difference).div_(2)
-    return z, (x, x_norm, words, dictionary, word_norm, stretch, histogram, assignment, h)
+        return torch.rsub(difference, 1, alpha=0.5)  # 1 - difference / 2
+    return mass.sub_(difference).div_(2)
 
 
 def _compare_backward(
@@ -273,17 +340,19 @@ def _compare_backward(
     needs_d_x: bool,
 ) -> tuple[Tensor | None, Tensor, Tensor, Tensor]:
     """Gradients of :func:`lofi` with respect to x and to the parameters."""
-    x, x_norm, words, dictionary, word_norm, stretch, histogram, assignment, h = saved
+    x, x_norm, words, dictionary, word_norm, stretch, histogram, assignment, difference = saved
     half = d_z / 2
-    d_h = h.sign().mul_(half.neg().unsqueeze(-1))
+    d_h = difference.view(-1, *histogram.shape).sign()
+    d_h *= half.neg().unsqueeze(-1)
     d_histogram = d_h.sum(0).neg_()
     if kernel == "intersection":
         # The mass of h is the size of the egonet: it does not depend on the words.
         d_histogram += histogram.sign() * half.sum(0).unsqueeze(-1)
-    d_assignment = egonets.sum_rows_backward(d_h.flatten(1)).view_as(assignment)
-    d_logits = torch.ops.aten._softmax_backward_data(
-        d_assignment, assignment, -1, assignment.dtype
-    ).flatten(1)
+    d_assignment = egonets.sum_rows_backward(d_h.view_as(difference))
+    by_mask = (-1, *histogram.shape)
+    d_logits = torch._softmax_backward_data(
+        d_assignment.view(by_mask), assignment.view(by_mask), -1, assignment.dtype
+    ).view_as(assignment)
     # Of a unit vector only the part of a gradient that turns it counts; the part along
     # a stretched word is the gradient of its stretch.
     d_words = (d_logits.T @ x).view_as(dictionary)
@@ -371,10 +440,9 @@ class LoFILayer(nn.Module):
         self.histogram.uniform_(0, 2 * self.egonet_size / n_words, generator=generator)
         self.temperature.fill_(INITIAL_TEMPERATURE)
 
-    @torch.no_grad()
     def clip_histogram_(self) -> None:
         """Project the learned histogram back onto the non-negative numbers."""
-        self.histogram.clamp_(min=0)
+        self.histogram.detach().clamp_(min=0)
 
     def forward(self, x: Tensor, egonets: Tensor | CountMatrix) -> Tensor:
         """Compare every egonet with every mask.
@@ -519,19 +587,22 @@ class LoFINetwork(nn.Module):
         The arguments are those of :meth:`forward`; the result is of shape
         (n_graphs, n_layers * n_masks), or (n_graphs, n_masks) for ``readout="last"``.
         """
+        layers: list[LoFILayer] = list(self.layers)  # type: ignore[arg-type]
         egonets, graphs = self._per_layer(egonets), self._per_layer(graphs)
-        outputs: Sequence[Tensor]  # (n_nodes, n_masks) for each layer
-        if self.training and self.dropout > 0:
-            outputs = []
-            for layer, matrix in zip(self.layers, egonets, strict=True):
-                x = self._drop(layer(x, matrix), generator)
-                outputs.append(x)
+        drops = self.training and self.dropout > 0
+        pooled: Sequence[Tensor]  # (n_graphs, n_masks) for each layer
+        if drops or self.pooling == "max":
+            outputs = (
+                self._dropped(x, egonets, generator) if drops else fast_lofi(x, egonets, layers)
+            )
+            pool = max_pool if self.pooling == "max" else CountMatrix.__matmul__
+            pooled = [pool(matrix, z) for matrix, z in zip(graphs, outputs, strict=True)]
         else:
-            outputs = fast_lofi(x, egonets, list(self.layers))  # type: ignore[arg-type]
-        if self.readout == "last":
-            outputs, graphs = outputs[-1:], graphs[-1:]
-        pooled = [pool_nodes(z, g, self.pooling) for z, g in zip(outputs, graphs, strict=True)]
-        return torch.cat(pooled, dim=1)
+            pooled = fast_lofi(x, egonets, layers, graphs)
+        embedding = pooled[-1] if self.readout == "last" else torch.cat(pooled, dim=1)
+        if self.pooling == "mean":
+            embedding = embedding / graphs[-1].row_sums()[:, None]
+        return embedding
 
     def forward(
         self,
@@ -574,10 +645,18 @@ class LoFINetwork(nn.Module):
         last = len(matrices) - 1
         return [matrices[min(depth, last)] for depth in range(len(self.layers))]
 
-    def _drop(self, x: Tensor, generator: torch.Generator | None) -> Tensor:
-        # As functional.dropout, which cannot be given a generator.
-        keep = torch.empty_like(x).bernoulli_(1 - self.dropout, generator=generator)
-        return x * keep / (1 - self.dropout)
+    def _dropped(
+        self, x: Tensor, egonets: Sequence[CountMatrix], generator: torch.Generator | None
+    ) -> list[Tensor]:
+        """Outputs of all layers, some of whose numbers are dropped on the way."""
+        outputs = []
+        for layer, matrix in zip(self.layers, egonets, strict=True):
+            x = layer(x, matrix)
+            # As functional.dropout, which cannot be given a generator.
+            keep = torch.empty_like(x).bernoulli_(1 - self.dropout, generator=generator)
+            x = x * keep / (1 - self.dropout)
+            outputs.append(x)
+        return outputs
 
 
 def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:

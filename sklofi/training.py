@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from skorch import NeuralNet
 from skorch.callbacks import Callback, EarlyStopping, EpochTimer, PassthroughScoring
+from skorch.utils import TeeGenerator
 from torch import Tensor
 from tqdm import tqdm
 
@@ -181,6 +182,11 @@ class GraphDataset(skorch.dataset.Dataset):
         weight = np.repeat(self.weight.numpy(), np.diff(offsets))
         return float(np.average(sizes[nodes], weights=weight))
 
+    def nodes_per_class(self, merge: bool) -> float:
+        """Over the whole set, at the level below the last with the most classes."""
+        table = class_table(self._whole, self.radius, self.n_layers, merge=merge)
+        return self._whole.n_nodes / float(np.diff(table.level_offsets)[:-1].max())
+
     def batch(
         self, rows: NDArray[np.int64], *, merge: bool = True, gradients: bool = True
     ) -> tuple[Batch, Tensor]:
@@ -311,8 +317,10 @@ class BatchLoader:
     generator : torch.Generator, default=None
         Source of the order of the graphs.
 
-    max_nodes : int, default=None
-        Largest number of nodes in a batch, but for graphs that alone have more.
+    max_rows : int, default=None
+        About how many rows the largest array of a batch may have, but for graphs that
+        alone have more: nodes, or classes of nodes, of which a batch may have many more
+        nodes than the whole set lets expect.
 
     merge, gradients : bool
         See :meth:`GraphDataset.batch`.
@@ -323,14 +331,14 @@ class BatchLoader:
         dataset: GraphDataset,
         batch_size: int,
         generator: torch.Generator | None = None,
-        max_nodes: int | None = None,
+        max_rows: int | None = None,
         merge: bool = True,
         gradients: bool = False,
     ) -> None:
         self.dataset = dataset
         self.batch_size = batch_size
         self.generator = generator
-        self.max_nodes = max_nodes
+        self.max_rows = max_rows
         self.merge = merge
         self.gradients = gradients
 
@@ -347,14 +355,15 @@ class BatchLoader:
 
     def _starts(self, order: NDArray[np.int64]) -> Sequence[int]:
         """Where in an order of the graphs batches begin."""
-        if self.max_nodes is None:
+        if self.max_rows is None:
             return range(0, len(order), self.batch_size)
+        max_nodes = self.max_rows * self.dataset.nodes_per_class(self.merge)
         starts = [0]
         ends = np.cumsum(np.diff(self.dataset.graphs.node_offsets)[order])
         while starts[-1] < len(order):
             start = starts[-1]
             before = ends[start - 1] if start else 0
-            fit = int(np.searchsorted(ends, before + self.max_nodes, side="right"))
+            fit = int(np.searchsorted(ends, before + max_nodes, side="right"))
             starts.append(min(start + self.batch_size, max(fit, start + 1)))
         return starts[:-1]
 
@@ -403,9 +412,25 @@ class LoFINet(NeuralNet):
         super().on_epoch_begin(net, **kwargs)
 
     def train_step(self, batch: Any, **params: Any) -> dict[str, Tensor]:
-        step = super().train_step(batch, **params)
+        # As skorch does, but without what only optimisers need that want several steps.
+        for group in self.optimizer_.param_groups:
+            for parameter in group["params"]:
+                parameter.grad = None
+        step: dict[str, Tensor] = self.train_step_single(batch, **params)
+        self.notify(
+            "on_grad_computed",
+            named_parameters=TeeGenerator(self.get_all_learnable_params()),
+            batch=batch,
+            training=True,
+        )
+        self.optimizer_.step()
         self.module_.clip_histograms_()
         return step
+
+    def _set_training(self, training: bool = True) -> None:
+        # skorch sets the mode of all modules before every batch.
+        if self.module_.training != training:
+            super()._set_training(training)
 
     def validation_step(self, batch: Any, **params: Any) -> dict[str, Tensor]:
         step = super().validation_step(batch, **params)
@@ -435,7 +460,9 @@ class LoFINet(NeuralNet):
 
     def get_loss(self, y_pred: Tensor, y_true: Tensor, X: Batch, training: bool = False) -> Tensor:
         losses = self.criterion_(y_pred, y_true.to(self.device))
-        return (X.weight.to(self.device) * losses.reshape(len(X), -1).mean(dim=1)).mean()
+        if losses.ndim > 1:  # several targets
+            losses = losses.mean(dim=1)
+        return X.weight.to(self.device) @ losses / len(X)
 
 
 class ClassifierNet(ClassifierMixin, LoFINet):

@@ -561,7 +561,7 @@ def test_predictions_do_not_depend_on_the_batch(motifs):
     assert_allclose(classifier.predict_proba(graphs * 10), np.tile(expected, (10, 1)), rtol=1e-5)
     one_by_one = [classifier.predict_proba([graph])[0] for graph in graphs]
     assert_allclose(one_by_one, expected, rtol=1e-5)
-    classifier.net_.iterator_valid__max_nodes = 50
+    classifier.net_.iterator_valid__max_rows = 50
     assert_allclose(classifier.predict_proba(graphs), expected, rtol=1e-5)
 
 

@@ -13,7 +13,7 @@ from torch.utils._pytree import tree_leaves
 
 from sklofi import GraphSet
 from sklofi.egonets import egonet_incidence
-from sklofi.nn import CountMatrix, LoFILayer, LoFINetwork, pool_nodes
+from sklofi.nn import CountMatrix, LoFILayer, LoFINetwork, max_pool
 
 
 def random_graphs():
@@ -180,7 +180,7 @@ def test_nodes_that_share_the_maximum_share_its_gradient():
     """Two classes tie at 2: one of three nodes, one of a single node."""
     counts = CountMatrix.from_scipy(sp.csr_array([[3, 1, 2]]))
     x = torch.tensor([[2.0], [2.0], [1.0]], requires_grad=True)
-    pooled = pool_nodes(x, counts, "max")
+    pooled = max_pool(counts, x)
     pooled.sum().backward()
     assert pooled.item() == 2
     assert x.grad.flatten().tolist() == [0.75, 0.25, 0.0]

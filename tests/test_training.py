@@ -188,9 +188,13 @@ def test_loader_visits_every_graph_once_in_an_order_of_its_own():
 
 def test_batches_can_be_limited_by_their_nodes():
     graphs = GraphSet.from_networkx([nx.path_graph(n) for n in (3, 4, 9, 2, 2, 2, 2, 1)])
-    loader = BatchLoader(dataset(graphs, y=np.arange(8)), 3, max_nodes=7)
+    data = dataset(graphs, y=np.arange(8))
+    loader = BatchLoader(data, 3, max_rows=7, merge=False)
     assert [y.tolist() for _, y in loader] == [[0, 1], [2], [3, 4, 5], [6, 7]]
     assert len(loader) == 4
+    # 25 nodes have 3 classes at level 1 (alone, ends, middles) and 1 at level 0.
+    assert data.nodes_per_class(merge=True) == pytest.approx(25 / 3)
+    assert len(BatchLoader(data, 8, max_rows=2)) == 2
 
 
 def test_batches_move_as_a_whole():

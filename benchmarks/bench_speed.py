@@ -1,0 +1,295 @@
+"""Time and memory of training, prediction and conversion, beside the peers.
+
+SKLOFI_DATA=folder/with/zips python -m benchmarks.bench_speed [epochs predict convert ...]
+
+All methods take turns in one process, so that a slow minute of the machine is slow for
+all; medians over the rounds. Results go to results/speed.json, the figure beside it.
+"""
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import torch
+from sklearn.model_selection import GridSearchCV, ParameterGrid
+from torch.nn import functional as F
+
+from benchmarks.data import read_tu
+from benchmarks.peers import PaddedBatches, PaddedLoFI, PyGNetwork, count_parameters, pyg_data
+from sklofi import GraphSet, LoFIClassifier
+
+RESULTS = Path(__file__).parent / "results" / "speed.json"
+FIGURE = RESULTS.with_name("speed.png")
+DATA_SETS = ("MUTAG", "PTC_MR", "NCI1", "PROTEINS", "IMDB-BINARY", "IMDB-MULTI")
+SIZES = {
+    "small": {"n_layers": 3, "n_masks": 16, "n_words": 16},
+    "large": {"n_layers": 5, "n_masks": 32, "n_words": 32},
+}
+BATCH_SIZE = 32
+PADDED_BATCHES = 2  # of an epoch are run and scaled up
+PADDED_MEMORY = 2 * 2**30  # of one intermediate array
+
+
+def take_turns(runners, *, n_rounds, seconds):
+    """Median seconds of each runner; all run in every round. The first round warms up."""
+    times = {name: [] for name in runners}
+    start = time.perf_counter()
+    for round_ in range(n_rounds + 1):
+        for name, run in runners.items():
+            times[name].append(run())
+        if round_ >= 3 and time.perf_counter() - start > seconds:
+            break
+    return {name: float(np.median(values[1:])) for name, values in times.items()}
+
+
+def timed(function, *args):
+    start = time.perf_counter()
+    function(*args)
+    return time.perf_counter() - start
+
+
+def classifier_after_an_epoch(X, y, size, **params):
+    classifier = LoFIClassifier(**size, batch_size=BATCH_SIZE, random_state=0, **params)
+    return classifier.partial_fit(X, y, classes=np.unique(y))
+
+
+def pyg_trainer(kind, data, size, n_features, n_outputs, n_parameters):
+    from torch_geometric.loader import DataLoader
+
+    network = PyGNetwork.of_size(
+        kind, n_features, n_outputs, n_layers=size["n_layers"], n_parameters=n_parameters
+    )
+    optimizer = torch.optim.Adam(network.parameters(), fused=True)
+    loader = DataLoader(data, BATCH_SIZE, shuffle=True)
+
+    def epoch():
+        for batch in loader:
+            optimizer.zero_grad()
+            F.cross_entropy(network(batch), batch.y).backward()
+            optimizer.step()
+
+    return network, epoch
+
+
+def pyg_predict(network, loader):
+    with torch.inference_mode():
+        return torch.cat([network(batch).argmax(1) for batch in loader])
+
+
+def padded_epoch(graphs, y, size):
+    """Seconds of an epoch by the padded form, or None if it needs too much memory."""
+    batches = PaddedBatches(graphs, y)
+    network = PaddedLoFI(batches.n_features, batches.n_outputs, **size)
+    optimizer = torch.optim.Adam(network.parameters(), fused=True)
+    order = torch.randperm(len(graphs), generator=torch.Generator().manual_seed(0)).tolist()
+
+    def step(start):
+        inputs, targets = batches.batch(order[start : start + BATCH_SIZE])
+        width = max(batches.n_features, size["n_masks"])
+        if network.bytes_per_layer(inputs[1], width) > PADDED_MEMORY:
+            raise MemoryError
+        optimizer.zero_grad()
+        F.cross_entropy(network(*inputs), targets).backward()
+        optimizer.step()
+
+    n_batches = -(-len(graphs) // BATCH_SIZE)
+    starts = range(0, len(graphs), BATCH_SIZE)[:PADDED_BATCHES]
+    try:
+        step(0)
+        return timed(lambda: [step(start) for start in starts]) * n_batches / len(starts)
+    except MemoryError:
+        return None
+
+
+def bench_epochs(results):
+    for name in DATA_SETS:
+        graphs, y = read_tu(name)
+        X = GraphSet.from_networkx(graphs)
+        data, n_features, n_outputs = pyg_data(graphs, y)
+        for size_name, size in SIZES.items():
+            merged = classifier_after_an_epoch(X, y, size)
+            single = classifier_after_an_epoch(X, y, size)
+            single.net_.iterator_train__merge = False
+            n_parameters = count_parameters(merged.module_)
+            runners = {
+                "sklofi": partial(timed, merged.partial_fit, X, y),
+                "sklofi, nodes not merged": partial(timed, single.partial_fit, X, y),
+            }
+            row = {"n_graphs": len(graphs), "n_parameters": {"sklofi": n_parameters}}
+            for kind in ("GIN", "GCN"):
+                network, epoch = pyg_trainer(kind, data, size, n_features, n_outputs, n_parameters)
+                row["n_parameters"][f"PyG {kind}"] = count_parameters(network)
+                runners[f"PyG {kind}"] = partial(timed, epoch)
+            row["seconds"] = take_turns(runners, n_rounds=11, seconds=60)
+            row["seconds"]["padded"] = padded_epoch(graphs, y, size)
+            results.setdefault("epochs", {}).setdefault(size_name, {})[name] = row
+            save(results)
+            print(f"epoch    {size_name} {name:12}", show(row["seconds"]), flush=True)
+
+
+def bench_predict(results):
+    from torch_geometric.loader import DataLoader
+
+    for name in DATA_SETS:
+        graphs, y = read_tu(name)
+        X = GraphSet.from_networkx(graphs)
+        data, n_features, n_outputs = pyg_data(graphs, y)
+        size = SIZES["small"]
+        classifier = classifier_after_an_epoch(X, y, size)
+        runners = {
+            "sklofi": partial(timed, classifier.predict, X),
+            # Without what the set has kept: egonets and classes are computed as well.
+            "sklofi, first time": lambda predict=classifier.predict, X=X: timed(
+                predict, replace(X)
+            ),
+        }
+        for kind in ("GIN", "GCN"):
+            network, _ = pyg_trainer(
+                kind, data, size, n_features, n_outputs, count_parameters(classifier.module_)
+            )
+            network.eval()
+            for batch_size in (32, 256):
+                loader = DataLoader(data, batch_size)
+                runners[f"PyG {kind}, batches of {batch_size}"] = partial(
+                    timed, pyg_predict, network, loader
+                )
+        seconds = take_turns(runners, n_rounds=15, seconds=30)
+        row = {key: value / len(graphs) for key, value in seconds.items()}
+        results.setdefault("predict", {})[name] = row
+        save(results)
+        print(f"predict  {name:12}", show(row, 1e6, "us"), flush=True)
+
+
+def bench_convert(results):
+    from torch_geometric.utils import from_networkx
+
+    for name in DATA_SETS:
+        graphs, _ = read_tu(name)
+        has_labels = "label" in graphs[0].nodes[0]
+        group = ["label"] if has_labels else None
+        runners = {
+            "sklofi": partial(timed, GraphSet.from_networkx, graphs),
+            "PyG": lambda graphs=graphs, group=group: timed(
+                lambda: [from_networkx(graph, group_node_attrs=group) for graph in graphs]
+            ),
+        }
+        row = take_turns(runners, n_rounds=5, seconds=30)
+        results.setdefault("convert", {})[name] = row
+        save(results)
+        print(f"convert  {name:12}", show(row), flush=True)
+
+
+def bench_growth(results):
+    for n_graphs in (1_000, 10_000, 100_000):
+        command = [sys.executable, "-m", "benchmarks.bench_speed", "--grow", str(n_graphs)]
+        output = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        row = json.loads(output.splitlines()[-1])
+        results.setdefault("growth", {})[str(n_graphs)] = row
+        save(results)
+        print(f"growth   {n_graphs:7} graphs", row, flush=True)
+    rows = results["growth"]
+    sizes = np.log([int(n) for n in rows if n.isdigit()])
+    for what in ("epoch_seconds", "data_bytes"):
+        values = np.log([rows[n][what] for n in rows if n.isdigit()])
+        exponent = float(np.polyfit(sizes, values, 1)[0])
+        results.setdefault("growth_exponents", {})[what] = exponent
+        print(f"growth   {what} grows with the power {exponent:.3f} of the number of graphs")
+    save(results)
+
+
+def grow(n_graphs):
+    """Train on synthetic graphs of 30 nodes in a process of its own, and print what it took."""
+    rng = np.random.default_rng(0)
+    before = peak_memory()
+    X = synthetic_graphs(n_graphs, rng)
+    y = rng.integers(2, size=n_graphs)
+    fit = {"early_stopping": False, "max_epochs": 3, "random_state": 0}
+    classifier = LoFIClassifier(**SIZES["small"], **fit).fit(X, y)
+    seconds = float(np.median(classifier.history_[:, "dur"]))
+    classifier.predict(X)
+    peak = peak_memory()
+    row = {"epoch_seconds": seconds, "peak_bytes": peak, "data_bytes": peak - before}
+    print(json.dumps(row))
+
+
+def synthetic_graphs(n_graphs, rng, n_nodes=30, n_edges=33, n_labels=5):
+    """Random graphs as flat arrays; as networkx graphs, 100,000 would fill gigabytes."""
+    ends = rng.integers(n_nodes, size=(n_graphs, n_edges, 2))
+    ends += n_nodes * np.arange(n_graphs)[:, None, None]
+    ends = ends[ends[..., 0] != ends[..., 1]]
+    pairs = np.unique(np.concatenate([ends, ends[:, ::-1]]), axis=0)
+    n_all = n_graphs * n_nodes
+    degrees = np.bincount(pairs[:, 0], minlength=n_all)
+    return GraphSet(
+        node_offsets=n_nodes * np.arange(n_graphs + 1),
+        edge_offsets=np.concatenate([[0], np.cumsum(degrees)]),
+        neighbors=(pairs[:, 1] % n_nodes).astype(np.int32),
+        directed=np.zeros(n_graphs, dtype=bool),
+        label_ids=rng.integers(n_labels, size=n_all).astype(np.int32),
+        labels=tuple(range(n_labels)),
+    )
+
+
+def peak_memory():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def bench_jobs(results):
+    """Seconds of the same grid search with one worker and with two."""
+    graphs, y = read_tu("PROTEINS")
+    X = GraphSet.from_networkx(graphs)
+    grid = {"lr": [0.003, 0.01], "n_words": [8, 16]}
+    classifier = LoFIClassifier(max_epochs=12, early_stopping=False, random_state=0)
+
+    def search(n_jobs):
+        search = GridSearchCV(classifier, grid, cv=2, n_jobs=n_jobs, refit=False)
+        return timed(search.fit, X, y)
+
+    runners = {f"{n} jobs": partial(search, n) for n in (1, 2)}
+    row = take_turns(runners, n_rounds=3, seconds=240)
+    results["jobs"] = row | {"fits": 2 * len(ParameterGrid(grid))}
+    save(results)
+    print("jobs    ", show(row), f"ratio {row['1 jobs'] / row['2 jobs']:.2f}", flush=True)
+
+
+def show(row, factor=1.0, unit="s"):
+    return "  ".join(
+        f"{name}: {'-' if value is None else f'{factor * value:.4g} {unit}'}"
+        for name, value in row.items()
+    )
+
+
+def save(results):
+    RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+
+
+SECTIONS = {
+    "convert": bench_convert,
+    "predict": bench_predict,
+    "epochs": bench_epochs,
+    "jobs": bench_jobs,
+    "growth": bench_growth,
+}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("sections", nargs="*", help=f"of {', '.join(SECTIONS)}; all if none")
+    parser.add_argument("--grow", type=int, help=argparse.SUPPRESS)
+    arguments = parser.parse_args()
+    if arguments.grow:
+        return grow(arguments.grow)
+    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    for name in arguments.sections or SECTIONS:
+        SECTIONS[name](results)
+
+
+if __name__ == "__main__":
+    main()
