@@ -145,8 +145,8 @@ class GraphSet:
         degrees, neighbors, names_are_numbers = _read_adjacency(graphs, nodes)
         label_ids, labels = _read_labels(graphs, nodes, node_label, node_features)
         return cls(
-            node_offsets=_offsets(n_nodes),
-            edge_offsets=_offsets(degrees),
+            node_offsets=offsets_of(n_nodes),
+            edge_offsets=offsets_of(degrees),
             neighbors=neighbors,
             directed=np.array([graph.is_directed() for graph in graphs]),
             label_ids=label_ids,
@@ -326,6 +326,17 @@ def _check_graph_set(
     return X
 
 
+def offsets_of(lengths: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Where segments of some lengths begin, and where the last one ends.
+
+    >>> offsets_of(np.array([2, 3, 1]))
+    array([0, 2, 5, 6])
+    """
+    offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=offsets[1:])
+    return offsets
+
+
 def take_segments(
     offsets: NDArray[np.integer], segments: NDArray[np.integer]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -336,7 +347,7 @@ def take_segments(
     """
     starts = offsets[segments]
     lengths = offsets[segments + 1] - starts
-    taken = _offsets(lengths)
+    taken = offsets_of(lengths)
     return np.arange(taken[-1]) + np.repeat(starts - taken[:-1], lengths), taken
 
 
@@ -365,10 +376,6 @@ def _label_key(label: Hashable) -> tuple[Any, ...]:
             return ("5 frozenset", sorted(map(_label_key, label)))
         case _:
             return ("6 " + type(label).__qualname__,)
-
-
-def _offsets(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
-    return np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
 
 
 def _check_graph_list(graphs: Any) -> list[nx.Graph]:

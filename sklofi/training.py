@@ -20,9 +20,13 @@ from skorch.utils import TeeGenerator
 from torch import Tensor
 from tqdm import tqdm
 
-from sklofi.egonets import class_table, egonet_sizes
-from sklofi.graphs import GraphSet, take_segments
+from sklofi.egonets import ClassTable, class_table, egonet_sizes
+from sklofi.graphs import GraphSet, offsets_of, take_segments
 from sklofi.nn import CountMatrix
+
+# How many batches are prepared at once, and the largest array of numbers for this (64 MiB).
+BATCHES_TOGETHER = 16
+SCRATCH_SIZE = 2**24
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,20 +186,31 @@ class GraphDataset(skorch.dataset.Dataset):
         weight = np.repeat(self.weight.numpy(), np.diff(offsets))
         return float(np.average(sizes[nodes], weights=weight))
 
+    def table(self, merge: bool) -> ClassTable:
+        """Graphs and egonets in terms of classes of nodes, or of single nodes."""
+        return class_table(self._whole, self.radius, self.n_layers, merge=merge)
+
     def nodes_per_class(self, merge: bool) -> float:
         """Over the whole set, at the level below the last with the most classes."""
-        table = class_table(self._whole, self.radius, self.n_layers, merge=merge)
-        return self._whole.n_nodes / float(np.diff(table.level_offsets)[:-1].max())
+        return self._whole.n_nodes / float(np.diff(self.table(merge).level_offsets)[:-1].max())
 
     def batch(
         self, rows: NDArray[np.int64], *, merge: bool = True, gradients: bool = True
     ) -> tuple[Batch, Tensor]:
-        """Some graphs and their targets.
+        """Some graphs and their targets; see :meth:`batches`."""
+        return next(self.batches([rows], merge=merge, gradients=gradients))
+
+    def batches(
+        self, rows: Sequence[NDArray[np.int64]], *, merge: bool = True, gradients: bool = True
+    ) -> Iterator[tuple[Batch, Tensor]]:
+        """Several batches of graphs and their targets.
+
+        They are prepared together, because on small graphs calls cost more than work.
 
         Parameters
         ----------
-        rows : ndarray of shape (n_graphs,)
-            The graphs.
+        rows : sequence of ndarray of shape (n_graphs,)
+            The graphs of each batch.
 
         merge : bool, default=True
             Whether nodes that the network cannot tell apart are computed once.
@@ -203,22 +218,35 @@ class GraphDataset(skorch.dataset.Dataset):
         gradients : bool, default=True
             Whether the matrices get their transposes.
         """
-        table = class_table(self._whole, self.radius, self.n_layers, merge=merge)
-        if len(self._number) < table.level_offsets[-1]:
-            self._number = np.empty(table.level_offsets[-1], dtype=np.int32)
-        # The classes of the graphs, level by level, and the distinct ones in order.
-        levels = np.arange(table.n_levels)
-        segments = (levels[:, None] * table.n_graphs + self._rows[rows]).ravel()
+        table = self.table(merge)
+        n_levels, n_classes = table.n_levels, int(table.level_offsets[-1])
+        sizes = np.array([len(some) for some in rows])
+        # The classes of batch b are counted from b * n_classes.
+        shifts = n_classes * np.arange(len(rows), dtype=np.int32)
+
+        # Segments of the table: of each batch the levels, of each level the graphs.
+        levels = table.n_graphs * np.arange(n_levels)[:, None]
+        segments = np.concatenate([(levels + self._rows[some]).ravel() for some in rows])
         entries, class_offsets = take_segments(table.class_offsets, segments)
-        classes, class_counts = table.classes.take(entries), table.class_counts.take(entries)
+        shift = shifts.repeat(np.diff(class_offsets[n_levels * offsets_of(sizes)]))
+        classes = table.classes.take(entries) + shift
+        class_counts = table.class_counts.take(entries)
+
+        # Number the distinct classes, level by level. Of the scratch array only places
+        # that were just written are read.
         present = _sorted_distinct(classes)
-        starts = np.searchsorted(present, table.level_offsets).tolist()
-        # Numbers within the batch; only places that were just written are read.
+        starts = np.searchsorted(present, np.add.outer(shifts, table.level_offsets[:-1]).ravel())
+        starts = np.append(starts, len(present))
+        if len(self._number) < len(rows) * n_classes:
+            self._number = np.empty(len(rows) * n_classes, dtype=np.int32)
         self._number[present] = np.arange(len(present), dtype=np.int32)
-        entries, member_offsets = take_segments(table.member_offsets, present)
-        members = _Blocks(
+
+        shift = shifts.repeat(np.diff(starts[::n_levels]))
+        entries, member_offsets = take_segments(table.member_offsets, present - shift)
+        members = table.members.take(entries) + shift.repeat(np.diff(member_offsets))
+        egonets = _Blocks(
             member_offsets,
-            self._number.take(table.members.take(entries)),
+            self._number.take(members),
             table.member_counts.take(entries),
             len(present),
             gradients,
@@ -226,23 +254,28 @@ class GraphDataset(skorch.dataset.Dataset):
         graphs = _Blocks(
             class_offsets, self._number.take(classes), class_counts, len(present), gradients
         )
-        n_rows = len(rows)
-        return Batch(
-            x=torch.from_numpy(
-                self.encoder.encode(
-                    self._whole, table.representatives[present[: starts[1]]], self._label_columns
-                )
-            ),
-            egonets=tuple(
-                members.block(starts[level : level + 2], starts[level - 1 : level + 1])
-                for level in range(1, table.n_levels)
-            ),
-            graphs=tuple(
-                graphs.block((level * n_rows, (level + 1) * n_rows), starts[level : level + 2])
-                for level in range(1, table.n_levels)
-            ),
-            weight=self.weight[rows],
-        ), self.y[rows]
+        bounds = list(pairwise(starts.tolist()))  # of each level of each batch
+        first = 0  # segment
+        for batch, some in enumerate(rows):
+            of_levels = bounds[n_levels * batch : n_levels * (batch + 1)]
+            segment_bounds = [
+                (first + level * len(some), first + (level + 1) * len(some))
+                for level in range(n_levels)
+            ]
+            first += n_levels * len(some)
+            classes_0 = present[slice(*of_levels[0])] - shifts[batch]
+            x = self.encoder.encode(
+                self._whole, table.representatives[classes_0], self._label_columns
+            )
+            yield (
+                Batch(
+                    torch.from_numpy(x),
+                    tuple(egonets.block(own, below) for below, own in pairwise(of_levels)),
+                    tuple(map(graphs.block, segment_bounds[1:], of_levels[1:])),
+                    self.weight[some],
+                ),
+                self.y[some],
+            )
 
 
 def _sorted_distinct(numbers: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -280,7 +313,7 @@ class _Blocks:
             rows = np.repeat(np.arange(len(offsets) - 1, dtype=np.int32), np.diff(offsets))
             column_sizes = np.bincount(columns, minlength=n_columns)
             self.transposed = _Blocks(
-                np.concatenate(([0], np.cumsum(column_sizes))),
+                offsets_of(column_sizes),
                 rows.take(order),
                 counts.take(order),
                 len(offsets) - 1,
@@ -350,8 +383,13 @@ class BatchLoader:
         order = np.arange(n_graphs)
         if self.generator is not None:
             order = torch.randperm(n_graphs, generator=self.generator).numpy()
-        for start, stop in pairwise([*self._starts(order), n_graphs]):
-            yield self.dataset.batch(order[start:stop], merge=self.merge, gradients=self.gradients)
+        rows = [order[i:j] for i, j in pairwise([*self._starts(order), n_graphs])]
+        n_classes = int(self.dataset.table(self.merge).level_offsets[-1])
+        n_together = max(1, min(BATCHES_TOGETHER, SCRATCH_SIZE // n_classes))
+        for start in range(0, len(rows), n_together):
+            yield from self.dataset.batches(
+                rows[start : start + n_together], merge=self.merge, gradients=self.gradients
+            )
 
     def _starts(self, order: NDArray[np.int64]) -> Sequence[int]:
         """Where in an order of the graphs batches begin."""
