@@ -21,13 +21,11 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 from skorch.callbacks import Callback
 
+from sklofi.batches import BatchLoader, GraphDataset, NodeEncoder
 from sklofi.graphs import DEFAULT_NODE_LABEL, as_graph_set
 from sklofi.nn import KERNELS, POOLINGS, READOUTS, LoFINetwork
 from sklofi.training import (
-    BatchLoader,
     EpochTasks,
-    GraphDataset,
-    NodeEncoder,
     ProgressLog,
     StopWhenAsked,
     restore_best,

@@ -13,7 +13,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from sklofi.base import BaseLoFI
-from sklofi.training import ClassifierNet, LoFINet, RegressorNet, weighted_mean_and_scale
+from sklofi.batches import weighted_mean_and_scale
+from sklofi.training import ClassifierNet, LoFINet, RegressorNet
 
 LOSSES = {"absolute_error": torch.nn.L1Loss, "squared_error": torch.nn.MSELoss}
 

@@ -16,15 +16,17 @@ ALLOWED = {
     "__init__": {"graphs"},  # the rest is imported on first use
     "graphs": set(),
     "egonets": {"graphs"},
-    "nn": set(),
-    "training": {"graphs", "egonets", "nn"},
-    "base": {"graphs", "nn", "training"},
-    "estimators": {"base", "training"},
+    "fast": set(),
+    "nn": {"fast"},
+    "batches": {"graphs", "egonets", "fast"},
+    "training": {"batches"},
+    "base": {"graphs", "nn", "batches", "training"},
+    "estimators": {"base", "batches", "training"},
     "datasets": set(),
     "testing": {"graphs"},
 }
 KNOW_NETWORKX = {"graphs", "datasets", "testing"}
-KNOW_TORCH = {"nn", "training", "base", "estimators"}
+KNOW_TORCH = {"fast", "nn", "batches", "training", "base", "estimators"}
 
 
 def imported(module):
@@ -61,9 +63,10 @@ def test_only_the_border_knows_networkx_and_only_the_core_torch(module):
     assert module in KNOW_TORCH or not roots & {"torch", "skorch"}
 
 
-def test_the_core_imports_torch_alone():
-    roots = {name.split(".")[0] for name in imported("nn")}
-    assert roots - sys.stdlib_module_names == {"torch"}
+@pytest.mark.parametrize("module", ["fast", "nn"])
+def test_the_core_imports_torch_alone(module):
+    roots = {name.split(".")[0] for name in imported(module)}
+    assert roots - sys.stdlib_module_names - {"sklofi"} == {"torch"}
 
 
 def test_graphs_and_data_sets_do_not_load_torch():

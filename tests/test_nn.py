@@ -11,9 +11,10 @@ from torch.testing import assert_close
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from sklofi import GraphSet
+from sklofi import GraphSet, fast
 from sklofi.egonets import egonet_incidence
-from sklofi.nn import CountMatrix, LoFILayer, LoFINetwork, max_pool
+from sklofi.fast import CountMatrix
+from sklofi.nn import LoFILayer, LoFINetwork, max_pool
 
 
 def random_graphs():
@@ -142,6 +143,27 @@ def test_the_fast_way_equals_the_formula(kernel):
         assert_close(got, wanted)
     with torch.no_grad():
         assert_close(layer(x, egonets), results[0][0])
+
+
+@pytest.mark.parametrize("kernel", ["intersection", "l1"])
+def test_without_gradients_pieces_equal_the_whole(kernel, monkeypatch):
+    egonets, membership = as_matrices(random_graphs(), 2)
+    network = LoFINetwork(2, 2, n_layers=2, n_masks=2, n_words=3, kernel=kernel).double()
+    x = torch.randn(len(egonets), 2).double()
+    expected = network(x, egonets, membership)
+    sizes = []
+    embedding_bag = torch.embedding_bag
+
+    def counted(x, columns, offsets, **kwargs):
+        sizes.append(len(offsets) - 1)
+        return embedding_bag(x, columns, offsets, **kwargs)
+
+    monkeypatch.setattr(torch, "embedding_bag", counted)
+    monkeypatch.setattr(fast, "PIECE_SIZE", 5 * 2 * 3)
+    with torch.no_grad():
+        assert_close(network(x, egonets, membership), expected)
+    # 22 nodes in pieces of five, twice, and the graphs of both layers.
+    assert sizes == [5, 5, 5, 5, 2, 5, 5, 5, 5, 2, 5, 5]
 
 
 @pytest.mark.parametrize("kernel", ["intersection", "l1"])
