@@ -2,8 +2,9 @@
 
 SKLOFI_DATA=folder/with/zips python -m benchmarks.bench_sparse
 
-Microseconds of the product and of its gradient, for the layers of a batch of 32 graphs.
-The gradient is a product with the transpose, which is given where that helps.
+Microseconds of the product and of its gradient, for the egonets of a batch of 32 graphs
+whose nodes are not merged. The gradient is a product with the transpose, which is given
+where that helps.
 """
 
 import warnings

@@ -4,12 +4,14 @@ SKLOFI_DATA=folder/with/zips python -m benchmarks.bench_speed [epochs predict co
 
 All methods take turns in one process, so that a slow minute of the machine is slow for
 all; medians over the rounds. Of an epoch it is the second in a row that counts, when the
-caches are warm. Results go to results/speed.json, the figure beside it.
+caches are warm. Only GNN-LoFI with padded egonets, which takes minutes, is timed by
+itself, for one or two batches, and scaled up. Results go to results/speed.json, the figure
+beside it.
 """
 
 import argparse
 import json
-import resource
+import os
 import subprocess
 import sys
 import time
@@ -34,8 +36,8 @@ SIZES = {
     "large": {"n_layers": 5, "n_masks": 32, "n_words": 32},
 }
 BATCH_SIZE = 32
-PADDED_BATCHES = 2  # of an epoch are run and scaled up
-PADDED_MEMORY = 2 * 2**30  # of one intermediate array
+PADDED_BATCHES = {"small": 2, "large": 1}  # of an epoch are run and scaled up
+PADDED_MEMORY = 16 * 2**30  # that it may take
 
 
 def take_turns(runners, *, n_rounds, seconds):
@@ -47,7 +49,11 @@ def take_turns(runners, *, n_rounds, seconds):
             times[name].append(run())
         if round_ >= 3 and time.perf_counter() - start > seconds:
             break
-    return {name: float(np.median(values[1:])) for name, values in times.items()}
+    return {name: rounded(np.median(values[1:])) for name, values in times.items()}
+
+
+def rounded(value):
+    return float(f"{value:.4g}")
 
 
 def timed(function, *args):
@@ -94,27 +100,27 @@ def pyg_predict(network, loader):
         return torch.cat([network(batch).argmax(1) for batch in loader])
 
 
-def padded_epoch(graphs, y, size):
+def padded_epoch(graphs, y, size_name, by_products):
     """Seconds of an epoch by the padded form, or None if it needs too much memory."""
     batches = PaddedBatches(graphs, y)
-    network = PaddedLoFI(batches.n_features, batches.n_outputs, **size)
+    size = SIZES[size_name]
+    network = PaddedLoFI(batches.n_features, batches.n_outputs, **size, by_products=by_products)
     optimizer = torch.optim.Adam(network.parameters(), fused=True)
     order = torch.randperm(len(graphs), generator=torch.Generator().manual_seed(0)).tolist()
 
     def step(start):
         inputs, targets = batches.batch(order[start : start + BATCH_SIZE])
-        width = max(batches.n_features, size["n_masks"])
-        if network.bytes_per_layer(inputs[1], width) > PADDED_MEMORY:
+        if network.memory(inputs[1]) > PADDED_MEMORY:
             raise MemoryError
         optimizer.zero_grad()
         F.cross_entropy(network(*inputs), targets).backward()
         optimizer.step()
 
     n_batches = -(-len(graphs) // BATCH_SIZE)
-    starts = range(0, len(graphs), BATCH_SIZE)[:PADDED_BATCHES]
+    starts = range(0, len(graphs), BATCH_SIZE)[: PADDED_BATCHES[size_name]]
     try:
-        step(0)
-        return timed(lambda: [step(start) for start in starts]) * n_batches / len(starts)
+        seconds = timed(lambda: [step(start) for start in starts])
+        return rounded(seconds * n_batches / len(starts))
     except MemoryError:
         return None
 
@@ -137,11 +143,42 @@ def bench_epochs(results):
                 network, epoch = pyg_trainer(kind, data, size, n_features, n_outputs, n_parameters)
                 row["n_parameters"][f"PyG {kind}"] = count_parameters(network)
                 runners[f"PyG {kind}"] = partial(second_run, epoch)
-            row["seconds"] = take_turns(runners, n_rounds=11, seconds=60)
-            row["seconds"]["padded"] = padded_epoch(graphs, y, size)
+            row["seconds"] = take_turns(runners, n_rounds=41, seconds=25)
             results.setdefault("epochs", {}).setdefault(size_name, {})[name] = row
             save(results)
             print(f"epoch    {size_name} {name:12}", show(row["seconds"]), flush=True)
+
+
+def bench_padded(results):
+    for name in DATA_SETS:
+        graphs, y = read_tu(name)
+        for size_name in SIZES:
+            row = {
+                "padded": padded_epoch(graphs, y, size_name, by_products=False),
+                "padded, by products": padded_epoch(graphs, y, size_name, by_products=True),
+            }
+            results.setdefault("padded", {}).setdefault(size_name, {})[name] = row
+            save(results)
+            print(f"padded   {size_name} {name:12}", show(row), flush=True)
+
+
+def check_padded():
+    """The padded form gives the numbers of sklofi, for the same parameters."""
+    graphs, y = read_tu("MUTAG")
+    graphs, y = graphs[:20], y[:20]
+    X = GraphSet.from_networkx(graphs)
+    size = {"n_layers": 2, "n_masks": 3, "n_words": 4}
+    classifier = LoFIClassifier(**size, random_state=0).partial_fit(X, y, classes=np.unique(y))
+    batches = PaddedBatches(graphs, y)
+    for by_products in (False, True):
+        padded = PaddedLoFI(batches.n_features, batches.n_outputs, **size, by_products=by_products)
+        for depth, layer in enumerate(classifier.module_.layers):
+            padded.dictionaries[depth].data = layer.dictionary.data
+            padded.histograms[depth].data = layer.histogram.data
+            padded.temperatures[depth].data = layer.temperature.data[:, None]
+        inputs, _ = batches.batch(list(range(20)))
+        embedding = padded.embed(*inputs).detach().numpy()
+        np.testing.assert_allclose(embedding, classifier.transform(X), rtol=1e-4, atol=1e-4)
 
 
 def bench_predict(results):
@@ -171,7 +208,7 @@ def bench_predict(results):
                     timed, pyg_predict, network, loader
                 )
         seconds = take_turns(runners, n_rounds=15, seconds=30)
-        row = {key: value / len(graphs) for key, value in seconds.items()}
+        row = {key: rounded(value / len(graphs)) for key, value in seconds.items()}
         results.setdefault("predict", {})[name] = row
         save(results)
         print(f"predict  {name:12}", show(row, 1e6, "us"), flush=True)
@@ -205,10 +242,10 @@ def bench_growth(results):
         save(results)
         print(f"growth   {n_graphs:7} graphs", row, flush=True)
     rows = results["growth"]
-    sizes = np.log([int(n) for n in rows if n.isdigit()])
+    sizes = np.log([int(n) for n in rows])
     for what in ("epoch_seconds", "data_bytes"):
-        values = np.log([rows[n][what] for n in rows if n.isdigit()])
-        exponent = float(np.polyfit(sizes, values, 1)[0])
+        values = np.log([rows[n][what] for n in rows])
+        exponent = rounded(np.polyfit(sizes, values, 1)[0])
         results.setdefault("growth_exponents", {})[what] = exponent
         print(f"growth   {what} grows with the power {exponent:.3f} of the number of graphs")
     save(results)
@@ -225,7 +262,7 @@ def grow(n_graphs):
     seconds = float(np.median(classifier.history_[:, "dur"]))
     classifier.predict(X)
     peak = peak_memory()
-    row = {"epoch_seconds": seconds, "peak_bytes": peak, "data_bytes": peak - before}
+    row = {"epoch_seconds": rounded(seconds), "peak_bytes": peak, "data_bytes": peak - before}
     print(json.dumps(row))
 
 
@@ -248,7 +285,9 @@ def synthetic_graphs(n_graphs, rng, n_nodes=30, n_edges=33, n_labels=5):
 
 
 def peak_memory():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    # Not resource.getrusage, whose peak a new process inherits from the one it was made by.
+    status = Path("/proc/self/status").read_text()
+    return 1024 * int(status.split("VmHWM:")[1].split()[0])
 
 
 def bench_jobs(results):
@@ -262,11 +301,86 @@ def bench_jobs(results):
         search = GridSearchCV(classifier, grid, cv=2, n_jobs=n_jobs, refit=False)
         return timed(search.fit, X, y)
 
-    runners = {f"{n} jobs": partial(search, n) for n in (1, 2)}
+    runners = {f"n_jobs={n}": partial(search, n) for n in (1, 2)}
     row = take_turns(runners, n_rounds=3, seconds=240)
     results["jobs"] = row | {"fits": 2 * len(ParameterGrid(grid))}
     save(results)
-    print("jobs    ", show(row), f"ratio {row['1 jobs'] / row['2 jobs']:.2f}", flush=True)
+    print("jobs    ", show(row), f"ratio {row['n_jobs=1'] / row['n_jobs=2']:.2f}", flush=True)
+
+
+def draw(results):
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot as plt
+
+    colors = {
+        "sklofi": "#0b6e4f",
+        "sklofi, nodes not merged": "#7fb069",
+        "PyG GIN": "#3a5a98",
+        "PyG GCN": "#9db4d8",
+        "padded": "#b0413e",
+        "padded, by products": "#e0a3a1",
+    }
+    labels = {
+        "padded": "GNN-LoFI, padded egonets",
+        "padded, by products": "GNN-LoFI, padded, by products",
+    }
+    figure, axes = plt.subplots(1, 3, figsize=(13, 3.9), width_ratios=(1.5, 1.2, 1))
+
+    rows = results["epochs"]["small"]
+    for method, color in colors.items():
+        source = results["padded"]["small"] if method.startswith("padded") else None
+        seconds = [(source[n] if source else rows[n]["seconds"])[method] for n in rows]
+        per_graph = [1e3 * s / rows[n]["n_graphs"] for s, n in zip(seconds, rows, strict=True)]
+        axes[0].plot(list(rows), per_graph, "o", color=color, label=labels.get(method, method))
+    axes[0].set(
+        yscale="log", ylabel="ms per graph", title="Training epoch, 3 layers, batches of 32"
+    )
+    axes[0].legend(fontsize=8, loc="center left", bbox_to_anchor=(0, 0.58))
+
+    rows = results["predict"]
+    methods = {
+        "sklofi": colors["sklofi"],
+        "sklofi, first time": colors["sklofi, nodes not merged"],
+        "PyG GIN, batches of 256": colors["PyG GIN"],
+        "PyG GCN, batches of 256": colors["PyG GCN"],
+    }
+    for method, color in methods.items():
+        times = [1e6 * rows[name][method] for name in rows]
+        axes[1].plot(list(rows), times, "o", color=color, label=method)
+    axes[1].set(yscale="log", ylabel="µs per graph", title="Prediction")
+    axes[1].legend(fontsize=8)
+    for axis in axes[:2]:
+        axis.tick_params(axis="x", rotation=30)
+        axis.grid(axis="y", alpha=0.3)
+
+    rows = results["growth"]
+    sizes = [int(n) for n in rows]
+    seconds = [rows[n]["epoch_seconds"] for n in rows]
+    gigabytes = [rows[n]["peak_bytes"] / 2**30 for n in rows]
+    axes[2].plot(sizes, seconds, "o-", color=colors["sklofi"], label="seconds per epoch")
+    axes[2].plot(sizes, gigabytes, "s--", color="#666666", label="peak memory in GiB")
+    axes[2].set(xscale="log", yscale="log", xlabel="graphs of 30 nodes", title="Growth")
+    axes[2].legend(fontsize=8)
+    axes[2].grid(alpha=0.3)
+    figure.tight_layout()
+    figure.savefig(FIGURE, dpi=150)
+
+
+def table(results):
+    """The README's table, in Markdown."""
+    lines = [
+        "| | sklofi | not merged | PyG GIN | PyG GCN | padded | by products | sklofi / GIN |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for size in SIZES:
+        for name, row in results["epochs"][size].items():
+            seconds = row["seconds"] | results["padded"][size][name]
+            cells = ["-" if v is None else f"{v:.3g}" for v in seconds.values()]
+            ratio = seconds["sklofi"] / seconds["PyG GIN"]
+            lines.append(f"| {name}, {size} | {' | '.join(cells)} | {ratio:.2f} |")
+    return "\n".join(lines)
 
 
 def show(row, factor=1.0, unit="s"):
@@ -284,6 +398,7 @@ SECTIONS = {
     "convert": bench_convert,
     "predict": bench_predict,
     "epochs": bench_epochs,
+    "padded": bench_padded,
     "jobs": bench_jobs,
     "growth": bench_growth,
 }
@@ -297,8 +412,13 @@ def main():
     if arguments.grow:
         return grow(arguments.grow)
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    check_padded()
+    results["machine"] = {"cores": os.cpu_count(), "torch": torch.__version__}
     for name in arguments.sections or SECTIONS:
         SECTIONS[name](results)
+    if set(SECTIONS) <= set(results):
+        print(table(results))
+        draw(results)
 
 
 if __name__ == "__main__":

@@ -8,14 +8,17 @@ from torch.nn import functional as F
 
 
 class PaddedLoFI(nn.Module):
-    """GNN-LoFI written straight from its formula, as published code does it.
+    """GNN-LoFI written straight from its formula, with padded egonets as published.
 
     Every egonet is padded to the size of the largest, its members' features are gathered,
-    and each member is compared with every word of every mask, in every egonet anew.
+    and each member is compared with every word of every mask, in every egonet anew: with
+    ``torch.nn.functional.cosine_similarity``, or (`by_products`) with unit vectors and one
+    matrix product, which is the best that can be made of padding.
     """
 
-    def __init__(self, n_features, n_outputs, *, n_layers, n_masks, n_words):
+    def __init__(self, n_features, n_outputs, *, n_layers, n_masks, n_words, by_products=False):
         super().__init__()
+        self.by_products = by_products
         widths = [n_features] + [n_masks] * (n_layers - 1)
         self.dictionaries = nn.ParameterList(torch.randn(n_masks, n_words, w) for w in widths)
         self.histograms = nn.ParameterList(torch.rand(n_masks, n_words) for _ in widths)
@@ -24,23 +27,34 @@ class PaddedLoFI(nn.Module):
         self.hidden = nn.Linear(n_embedding, n_embedding)
         self.output = nn.Linear(n_embedding, n_outputs)
 
-    def forward(self, x, members, is_member, graph, n_graphs):
+    def forward(self, *inputs):
+        return self.output(torch.relu(self.hidden(self.embed(*inputs))))
+
+    def embed(self, x, members, is_member, graph, n_graphs):
         pooled = []
         parameters = zip(self.dictionaries, self.histograms, self.temperatures, strict=True)
         for words, histogram, temperature in parameters:
             egonets = x[members]  # (n_nodes, n_padded, n_features)
             # (n_nodes, n_padded, n_masks, n_words)
-            cosine = F.cosine_similarity(egonets[:, :, None, None], words, dim=-1)
+            if self.by_products:
+                unit_words = F.normalize(words, dim=-1).flatten(0, 1)
+                cosine = (F.normalize(egonets, dim=-1) @ unit_words.T).unflatten(
+                    -1, words.shape[:2]
+                )
+            else:
+                cosine = F.cosine_similarity(egonets[:, :, None, None], words, dim=-1)
             assignment = torch.softmax(temperature * cosine, dim=-1)
             h = (assignment * is_member[:, :, None, None]).sum(1)
             x = 1 - (h - histogram).abs().sum(-1) / 2
             pooled.append(x.new_zeros(n_graphs, x.shape[1]).index_add(0, graph, x))
-        return self.output(torch.relu(self.hidden(torch.cat(pooled, dim=1))))
+        return torch.cat(pooled, dim=1)
 
-    def bytes_per_layer(self, members, n_features):
-        """What one intermediate array of the cosine similarity takes."""
-        n_masks, n_words, _ = self.dictionaries[0].shape
-        return 4 * members.numel() * n_masks * n_words * n_features
+    def memory(self, members):
+        """About how many bytes a training step takes: cosine_similarity keeps some arrays
+        of (members, words, features)."""
+        width = 1 if self.by_products else self.dictionaries[-1].shape[-1]
+        n_words = sum(words.shape[0] * words.shape[1] for words in self.dictionaries)
+        return 4 * 4 * members.numel() * n_words * width
 
 
 class PaddedBatches:

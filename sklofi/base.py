@@ -43,8 +43,8 @@ except ImportError:  # scikit-learn before 1.9: the callback protocol is simply 
         return method
 
 
-# How many numbers an intermediate array may have in prediction (32 MiB); see BatchLoader.
-PREDICTION_SIZE = 2**23
+# About how many numbers an intermediate array has in prediction (16 MiB); see BatchLoader.
+PREDICTION_SIZE = 2**22
 
 
 def _check_device(device):
@@ -362,8 +362,6 @@ class BaseLoFI(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             batch_size=self.batch_size,
             iterator_train=BatchLoader,
             iterator_train__generator=generator,
-            # Dropout treats equal nodes differently.
-            iterator_train__merge=self.dropout == 0,
             iterator_train__gradients=True,
             iterator_valid=BatchLoader,
             iterator_valid__batch_size=sys.maxsize,

@@ -17,13 +17,18 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sklofi.egonets import ClassTable, class_table, egonet_sizes
+from sklofi.egonets import ClassTable, class_table, egonet_sizes, has_egonets
 from sklofi.fast import CountMatrix
 from sklofi.graphs import GraphSet, offsets_of, take_segments
+from sklofi.nn import LoFINetwork
 
-# How many batches are prepared at once, and the largest array of numbers for this (64 MiB).
-BATCHES_TOGETHER = 16
+# Batches are prepared together up to so many nodes, and up to a scratch array of so many
+# numbers (64 MiB).
+NODES_TOGETHER = 2**14
 SCRATCH_SIZE = 2**24
+
+# Nodes per class that the size of a batch relies on, however many the whole set has.
+MAX_EXPECTED = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,10 +140,10 @@ class Batch:
 
 
 class GraphDataset(skorch.dataset.Dataset):
-    """Encoded graphs with their egonets, from which batches are sliced.
+    """Encoded graphs with their egonets, from which batches are cut.
 
-    All tables belong to the set that the graphs were sliced from, so that folds of a
-    search share them.
+    Tables are those of the set that the graphs were sliced from, if that pays, so that
+    the folds of a search share them.
     """
 
     def __init__(
@@ -161,7 +166,7 @@ class GraphDataset(skorch.dataset.Dataset):
         self.n_layers = n_layers
         self.y = torch.zeros(len(graphs)) if y is None else torch.from_numpy(y)
         self.weight = torch.from_numpy((weight / weight.mean()).astype(np.float32))
-        self._whole, self._rows = graphs.origin
+        self._whole, self._rows = _source(graphs, radius)
         self._label_columns = encoder.label_columns(self._whole)
         self._number = np.empty(0, dtype=np.int32)
 
@@ -275,6 +280,19 @@ class GraphDataset(skorch.dataset.Dataset):
             )
 
 
+def _source(graphs: GraphSet, radius: int) -> tuple[GraphSet, NDArray[np.int64]]:
+    """The set whose tables are used, and the rows of the graphs in it."""
+    whole, rows = graphs.origin
+    if has_egonets(whole, radius) or 4 * graphs.n_nodes >= whole.n_nodes:
+        try:
+            egonet_sizes(whole, radius)
+            return whole, rows
+        except MemoryError:  # perhaps because of graphs that have been left out
+            pass
+    egonet_sizes(graphs, radius)
+    return graphs, np.arange(len(graphs))
+
+
 def _sorted_distinct(numbers: NDArray[np.int32]) -> NDArray[np.int32]:
     # As numpy.unique, at a fraction of its overhead.
     numbers = np.sort(numbers)
@@ -299,6 +317,11 @@ class _Blocks:
         n_columns: int,
         gradients: bool,
     ) -> None:
+        if offsets[-1] >= 2**31:
+            raise MemoryError(
+                f"A batch has {offsets[-1]:,} entries; at most {2**31 - 1:,} are possible."
+                " Use a smaller batch_size or radius."
+            )
         self.offsets = offsets.astype(np.int32)
         self.columns = columns
         self.counts = counts
@@ -348,13 +371,19 @@ class BatchLoader:
         Source of the order of the graphs.
 
     max_rows : int, default=None
-        About how many rows the largest array of a batch may have, but for graphs that
-        alone have more: nodes, or classes of nodes, of which a batch may have many more
-        nodes than the whole set lets expect.
+        About how many rows the largest array of a batch may have: nodes, or classes of
+        nodes, of which there are fewer. A graph that alone has more is a batch of its own.
 
     merge, gradients : bool
-        See :meth:`GraphDataset.batch`.
+        See :meth:`GraphDataset.batches`.
+
+    Attributes
+    ----------
+    network : LoFINetwork or None
+        If set, its dropout decides in every epoch whether nodes can be merged at all.
     """
+
+    network: LoFINetwork | None = None
 
     def __init__(
         self,
@@ -381,18 +410,22 @@ class BatchLoader:
         if self.generator is not None:
             order = torch.randperm(n_graphs, generator=self.generator).numpy()
         rows = [order[i:j] for i, j in pairwise([*self._starts(order), n_graphs])]
-        n_classes = int(self.dataset.table(self.merge).level_offsets[-1])
-        n_together = max(1, min(BATCHES_TOGETHER, SCRATCH_SIZE // n_classes))
+        # Dropout treats equal nodes differently.
+        merge = self.merge and (self.network is None or self.network.dropout == 0)
+        n_classes = int(self.dataset.table(merge).level_offsets[-1])
+        nodes_per_batch = self.dataset.graphs.n_nodes // len(rows)
+        n_together = max(1, min(NODES_TOGETHER // (1 + nodes_per_batch), SCRATCH_SIZE // n_classes))
         for start in range(0, len(rows), n_together):
             yield from self.dataset.batches(
-                rows[start : start + n_together], merge=self.merge, gradients=self.gradients
+                rows[start : start + n_together], merge=merge, gradients=self.gradients
             )
 
     def _starts(self, order: NDArray[np.int64]) -> Sequence[int]:
         """Where in an order of the graphs batches begin."""
         if self.max_rows is None:
             return range(0, len(order), self.batch_size)
-        max_nodes = self.max_rows * self.dataset.nodes_per_class(self.merge)
+        # A part of the graphs may have more classes than its share.
+        max_nodes = self.max_rows * min(MAX_EXPECTED, self.dataset.nodes_per_class(self.merge))
         starts = [0]
         ends = np.cumsum(np.diff(self.dataset.graphs.node_offsets)[order])
         while starts[-1] < len(order):

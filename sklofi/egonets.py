@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from itertools import count
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.sparse import csgraph
 
 from sklofi.graphs import GraphSet, take_segments
 
@@ -79,7 +79,15 @@ def egonet_sizes(graphs: GraphSet, radius: int) -> NDArray[np.integer]:
 
 def _egonets(graphs: GraphSet, radius: int) -> sp.csr_array:
     """The incidence as booleans, computed once and kept with the graphs."""
-    return graphs.keep(("egonets", radius), lambda: _compute_egonets(graphs, radius))
+    kept = graphs.keep("egonets", dict)
+    if radius not in kept:
+        kept[radius] = _compute_egonets(graphs, radius)
+    return kept[radius]
+
+
+def has_egonets(graphs: GraphSet, radius: int) -> bool:
+    """Whether they have been computed already."""
+    return radius in graphs.keep("egonets", dict)
 
 
 def _compute_egonets(graphs: GraphSet, radius: int) -> sp.csr_array:
@@ -93,37 +101,32 @@ def _compute_egonets(graphs: GraphSet, radius: int) -> sp.csr_array:
         (np.ones(len(columns), bool), columns.astype(index), graphs.edge_offsets.astype(index)),
         shape=(n_nodes, n_nodes),
     )
-    _check_size(graphs, one_step, radius)
+    _, component = csgraph.connected_components(one_step, directed=False)
+    largest = np.bincount(component)[component]  # that an egonet can be
     incidence = itself if radius == 0 else one_step
-    for _ in range(radius - 1):
+    for step in range(2, radius + 1):
+        # Within r steps are the neighbours of all within r - 1 steps, and all within r - 1
+        # steps of the neighbours.
+        size, first_size = np.diff(incidence.indptr), np.diff(one_step.indptr)
+        bound = np.minimum(incidence @ first_size.astype(float), one_step @ size.astype(float))
+        _check_size(graphs, np.minimum(bound, largest), step)
         incidence = incidence @ one_step
     incidence.sort_indices()
     return incidence
 
 
-def _check_size(graphs: GraphSet, one_step: sp.csr_array, radius: int) -> None:
-    """Refuse egonets that would not fit, by an upper bound that costs no memory.
-
-    Within r steps there are no more nodes than within r - 1 steps of any neighbour, nor
-    more than the graph has.
-    """
-    n_nodes = np.diff(graphs.node_offsets).astype(np.float64)
-    at_most = np.repeat(n_nodes, np.diff(graphs.node_offsets))
-    size = np.ones(graphs.n_nodes)
-    for _ in range(radius):
-        if (size == at_most).all():
-            break
-        size = np.minimum(one_step @ size, at_most)
-    n_members = size.sum()
+def _check_size(graphs: GraphSet, bound: NDArray[np.float64], radius: int) -> None:
+    """Refuse egonets that would not fit, given an upper bound of the size of each."""
+    n_members = bound.sum()
     needed, memory = BYTES_PER_MEMBER * n_members, _memory_size()
     if needed > memory / 2:
-        graph = int(np.add.reduceat(size, graphs.node_offsets[:-1]).argmax())
+        graph = int(np.add.reduceat(bound, graphs.node_offsets[:-1]).argmax())
+        n_nodes = int(np.diff(graphs.node_offsets)[graph])
         raise MemoryError(
             f"Egonets of radius {radius} could have {n_members:,.0f} members in all, which"
             f" take {needed / 2**30:.1f} GiB to compute; this machine has"
             f" {memory / 2**30:.1f} GiB of memory. The most are in graph {graph}, with"
-            f" {n_nodes[graph]:,.0f} nodes. Use a smaller radius, or leave out the largest"
-            " graphs."
+            f" {n_nodes:,} nodes. Use a smaller radius, or leave out the largest graphs."
         )
 
 
@@ -133,9 +136,10 @@ def _memory_size() -> float:
         size = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     except (AttributeError, OSError, ValueError):  # not a Unix
         return 8 * 2.0**30
-    if CONTAINER_LIMIT.is_file() and (limit := CONTAINER_LIMIT.read_text().strip()).isdigit():
-        size = min(size, float(limit))
-    return size
+    try:
+        return min(size, float(CONTAINER_LIMIT.read_text()))
+    except (OSError, ValueError):  # no container, or no limit ("max")
+        return size
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,7 +217,7 @@ def class_table(graphs: GraphSet, radius: int, n_layers: int, *, merge: bool = T
     Parameters
     ----------
     graphs : GraphSet
-        A set that was not sliced from another; see :attr:`GraphSet.origin`.
+        The graphs.
 
     radius : int
         Radius of the egonets.
@@ -229,10 +233,10 @@ def class_table(graphs: GraphSet, radius: int, n_layers: int, *, merge: bool = T
     -------
     table : ClassTable
     """
-    key = ("classes", radius, merge)
-    state = graphs.keep(key, lambda: _first_level(graphs, merge))
+    kept = graphs.keep(("classes", radius, merge), lambda: [_first_level(graphs, merge)])
+    state = kept[0]
     while state.table.n_levels <= n_layers and not state.is_stable:
-        state = graphs.tables[key] = _add_level(graphs, radius, state)
+        state = kept[0] = _add_level(graphs, radius, state)
     return state.table.first_levels(n_layers + 1)
 
 
@@ -272,15 +276,14 @@ def _add_level(graphs: GraphSet, radius: int, state: _Refinement) -> _Refinement
     class_of, is_stable = _partition(rows, below)
     rows = rows[_first_positions(class_of)]
     in_graphs = _count_classes(class_of, graphs.node_offsets, rows.shape[0])
-    member_offset, class_offset = table.member_offsets[-1], table.class_offsets[-1]
     grown = ClassTable(
         n_graphs=table.n_graphs,
         level_offsets=np.append(table.level_offsets, first_new + rows.shape[0]),
         representatives=table.representatives,
-        member_offsets=_append(table.member_offsets, member_offset + rows.indptr[1:]),
+        member_offsets=_append_offsets(table.member_offsets, rows.indptr),
         members=_append(table.members, first_below + rows.indices),
         member_counts=_append(table.member_counts, rows.data),
-        class_offsets=_append(table.class_offsets, class_offset + in_graphs.indptr[1:]),
+        class_offsets=_append_offsets(table.class_offsets, in_graphs.indptr),
         classes=_append(table.classes, first_new + in_graphs.indices),
         class_counts=_append(table.class_counts, in_graphs.data),
     )
@@ -318,7 +321,7 @@ def distinct_rows(rows: sp.csr_array) -> NDArray[np.int32]:
     class_of : ndarray of shape (n_rows,)
         The same number for equal rows.
     """
-    for attempt in count():
+    for attempt in range(100):  # one is enough, with a probability of almost 1
         factor = _hash_factors(rows.shape[1], attempt)
         hashes = np.add.reduceat(
             factor[rows.indices] * rows.data.astype(np.uint64), rows.indptr[:-1]
@@ -331,7 +334,7 @@ def distinct_rows(rows: sp.csr_array) -> NDArray[np.int32]:
             and np.array_equal(rows.data[entries], rows.data)
         ):
             return class_of.astype(np.int32)
-    raise AssertionError("unreachable")
+    raise ValueError("The rows are not in canonical form.")
 
 
 def _hash_factors(n_columns: int, attempt: int) -> NDArray[np.uint64]:
@@ -370,6 +373,10 @@ def _first_positions(class_of: NDArray[np.int32]) -> NDArray[np.int64]:
     positions = np.empty(class_of.max() + 1, dtype=np.int64)
     positions[class_of[::-1]] = np.arange(len(class_of))[::-1]
     return positions
+
+
+def _append_offsets(offsets: NDArray[np.int64], more: NDArray[np.integer]) -> NDArray[np.int64]:
+    return np.concatenate([offsets, offsets[-1] + more[1:].astype(np.int64)])
 
 
 def _append(array: NDArray[Any], more: NDArray[Any]) -> NDArray[Any]:

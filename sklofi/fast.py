@@ -14,7 +14,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.autograd.function import once_differentiable
 
 LayerParameters = tuple[Tensor, Tensor, Tensor]  # dictionary, histogram, temperature
 
@@ -134,9 +133,18 @@ class _Product(torch.autograd.Function):
         return matrix.sum_rows(x)
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[None, Tensor]:
+        _refuse_second_derivatives()
         return None, ctx.matrix.sum_rows_backward(gradient)
+
+
+def _refuse_second_derivatives() -> None:
+    # Autograd records a backward only for create_graph=True.
+    if torch.is_grad_enabled():
+        raise RuntimeError(
+            "A CountMatrix has no second derivatives (create_graph=True); pass egonets as a"
+            " sparse tensor to LoFILayer to have them."
+        )
 
 
 def fast_lofi(
@@ -201,8 +209,8 @@ class _FastLoFI(torch.autograd.Function):
         return tuple(outputs)
 
     @staticmethod
-    @once_differentiable
     def backward(ctx: Any, *d_outputs: Tensor | None) -> tuple[Any, ...]:
+        _refuse_second_derivatives()
         n_layers = len(d_outputs)
         all_saved = ctx.saved_tensors
         n_saved = len(all_saved) // n_layers

@@ -26,8 +26,10 @@ DEFAULT_NODE_LABEL = "label"
 _MISSING = object()
 
 # The tables of the graphs that this process was sent last. A worker of a parallel search
-# is sent the same graphs with every task; without this it would forget them in between.
-_last_arrival: dict[bytes, dict[Hashable, Any]] = {}
+# is sent the same graphs (perhaps with others for validation) with every task; without
+# this it would forget them in between.
+_arrivals: dict[bytes, dict[Hashable, Any]] = {}
+N_ARRIVALS = 2
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,8 +45,9 @@ class GraphSet:
     a boolean mask gives another ``GraphSet``. Nothing in the library changes one.
 
     What estimators derive from the graphs (egonets, classes of equal nodes) is computed
-    once and kept with them. Slices share it, and therefore keep the set that they were
-    taken from alive. It is not pickled.
+    once and kept with them, so the arrays are read-only. Slices share it, and therefore
+    keep the set that they were taken from alive; ``copy.copy(graphs)`` is a set of its
+    own. It is not pickled.
 
     Attributes
     ----------
@@ -78,9 +81,6 @@ class GraphSet:
     node_label, node_features : hashable
         The node attributes that labels and features came from and go back to.
 
-    tables : dict
-        What has been derived from the graphs; see :meth:`keep`.
-
     Examples
     --------
     >>> import networkx as nx
@@ -104,7 +104,10 @@ class GraphSet:
     node_features: Hashable = "features"
 
     _origin: tuple[GraphSet, NDArray[np.int64]] | None = field(default=None, init=False)
-    tables: dict[Hashable, Any] = field(default_factory=dict, init=False)
+    _tables: dict[Hashable, Any] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        self._protect()
 
     @classmethod
     def from_networkx(
@@ -239,10 +242,18 @@ class GraphSet:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         fingerprint = state.pop("fingerprint")
-        if fingerprint not in _last_arrival:
-            _last_arrival.clear()
-        tables = _last_arrival.setdefault(fingerprint, {"fingerprint": fingerprint})
-        vars(self).update(state, _origin=None, tables=tables)
+        tables = _arrivals.pop(fingerprint, {"fingerprint": fingerprint})
+        _arrivals[fingerprint] = tables  # as the last to arrive
+        if len(_arrivals) > N_ARRIVALS:
+            del _arrivals[next(iter(_arrivals))]
+        vars(self).update(state, _origin=None, _tables=tables)
+        self._protect()
+
+    def __copy__(self) -> GraphSet:
+        return replace(self)  # the arrays are never changed
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> GraphSet:
+        return replace(self)
 
     @property
     def origin(self) -> tuple[GraphSet, NDArray[np.int64]]:
@@ -251,19 +262,31 @@ class GraphSet:
 
     def keep(self, key: Hashable, make: Callable[[], Any]) -> Any:
         """What ``make()`` gives, made once and kept under a key with these graphs."""
-        if key not in self.tables:
-            self.tables[key] = make()
-        return self.tables[key]
+        if key not in self._tables:
+            self._tables[key] = make()
+        return self._tables[key]
 
     def without_labels(self) -> GraphSet:
         """The same graphs, all nodes alike but for their features."""
+        if self.label_ids is None:
+            return self
         bare = replace(self, label_ids=None, labels=())
         if self._origin is None:
-            vars(bare)["tables"] = self.keep("tables without labels", dict)
+            egonets = self.keep("egonets", dict)  # which do not depend on labels
+            tables = self.keep("tables without labels", lambda: {"egonets": egonets})
+            vars(bare)["_tables"] = tables
         else:
             whole, rows = self._origin
             vars(bare)["_origin"] = (whole.without_labels(), rows)
         return bare
+
+    def _protect(self) -> None:
+        """Make the arrays read-only, though not those of the caller."""
+        for name in self._value_names():
+            value = getattr(self, name)
+            if isinstance(value, np.ndarray):
+                vars(self)[name] = view = value.view()
+                view.flags.writeable = False
 
     @classmethod
     def _value_names(cls) -> list[str]:

@@ -113,8 +113,8 @@ class LoFILayer(nn.Module):
             Features of nodes, or of classes of equal nodes.
 
         egonets : sparse Tensor or CountMatrix of shape (n_egonets, n_nodes)
-            How often each node, or class of nodes, is a member of each egonet. The
-            result is the same for both, but a CountMatrix is faster.
+            How often each node, or class of nodes, is a member of each egonet. Both give
+            the same result; a CountMatrix is faster, but has no second derivatives.
 
         Returns
         -------
@@ -166,7 +166,8 @@ def max_pool(graphs: CountMatrix, x: Tensor) -> Tensor:
         # All nodes that share the maximum share its gradient.
         share = (entries == largest[graph]) * graphs.counts[:, None].to(x.dtype)
         share /= zeros.index_add(0, graph, share)[graph]
-    return zeros.index_add(0, graph, share * entries)
+    mean = zeros.index_add(0, graph, share * entries)
+    return mean + (largest - mean).detach()  # the maximum itself, without rounding
 
 
 class LoFINetwork(nn.Module):

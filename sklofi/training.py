@@ -16,7 +16,7 @@ from skorch.utils import TeeGenerator
 from torch import Tensor
 from tqdm import tqdm
 
-from sklofi.batches import Batch, GraphDataset, weighted_mean_and_scale
+from sklofi.batches import Batch, BatchLoader, GraphDataset, weighted_mean_and_scale
 
 
 class LoFINet(NeuralNet):
@@ -37,6 +37,11 @@ class LoFINet(NeuralNet):
 
     def get_split_datasets(self, X: Any, y: Any = None, **params: Any) -> tuple[Any, Any]:
         return X  # the estimator has split already: (training, validation or None)
+
+    def get_iterator(self, dataset: GraphDataset, training: bool = False) -> BatchLoader:
+        iterator: BatchLoader = super().get_iterator(dataset, training=training)
+        iterator.network = self.module_ if training else None
+        return iterator
 
     def on_train_begin(self, net: NeuralNet, **kwargs: Any) -> None:
         # Dropout draws on the device of the net, so it needs a generator of its own. The
@@ -63,7 +68,7 @@ class LoFINet(NeuralNet):
         super().on_epoch_begin(net, **kwargs)
 
     def train_step(self, batch: Any, **params: Any) -> dict[str, Tensor]:
-        # As skorch does, but without what only optimisers need that want several steps.
+        # As skorch does, but without what only other optimisers than ours need.
         for group in self.optimizer_.param_groups:
             for parameter in group["params"]:
                 parameter.grad = None
@@ -79,7 +84,7 @@ class LoFINet(NeuralNet):
         return step
 
     def _set_training(self, training: bool = True) -> None:
-        # skorch sets the mode of all modules before every batch.
+        # skorch sets the mode of all modules before every batch; our criteria have none.
         if self.module_.training != training:
             super()._set_training(training)
 

@@ -7,9 +7,9 @@ import torch
 from numpy.testing import assert_allclose, assert_array_equal
 from torch.testing import assert_close
 
-from sklofi import GraphSet
+from sklofi import GraphSet, egonets
 from sklofi.batches import BatchLoader, GraphDataset, NodeEncoder, weighted_mean_and_scale
-from sklofi.egonets import egonet_incidence
+from sklofi.egonets import egonet_incidence, has_egonets
 from sklofi.nn import LoFINetwork
 
 
@@ -143,15 +143,41 @@ def test_merged_and_single_nodes_give_the_same_losses_gradients_and_predictions(
         assert_close(merged, single)
 
 
-def test_slices_share_the_tables_of_the_whole():
-    graphs = GraphSet.from_networkx([nx.gnp_random_graph(9, 0.3, seed=i) for i in range(6)])
+def outputs(data, rows):
+    network = LoFINetwork(
+        data.encoder.n_columns, 2, n_layers=2, generator=torch.Generator().manual_seed(0)
+    ).double()
+    batch, _ = data[rows]
+    return network(batch.x.double(), batch.egonets, batch.graphs)
+
+
+def test_slices_share_the_tables_of_the_whole_and_give_the_same_numbers():
+    networkx_graphs = [nx.gnp_random_graph(5 + i, 0.4, seed=i) for i in range(6)]
+    graphs = GraphSet.from_networkx(networkx_graphs)
     part = graphs[[5, 3, 0]][[1, 2]]
-    assert part.origin[0] is graphs and part.origin[1].tolist() == [3, 0]
-    batch, _ = dataset(part)[[1]]
-    alone, _ = dataset(GraphSet.from_networkx([nx.gnp_random_graph(9, 0.3, seed=0)]))[[0]]
-    assert_array_equal(dense(batch.graphs[0], 9).sum(), dense(alone.graphs[0], 9).sum())
-    assert [len(m) for m in batch.egonets] == [len(m) for m in alone.egonets]
-    assert not part.tables and graphs.tables
+    alone = GraphSet.from_networkx([networkx_graphs[3], networkx_graphs[0]])
+    assert_close(outputs(dataset(part), [0, 1]), outputs(dataset(alone), [0, 1]))
+    assert has_egonets(graphs, 1) and not has_egonets(part, 1)
+
+
+def test_a_small_part_does_not_pay_for_the_whole():
+    graphs = GraphSet.from_networkx([nx.path_graph(4)] * 20)
+    part = graphs[:2]
+    dataset(part)
+    assert has_egonets(part, 1) and not has_egonets(graphs, 1)
+    dataset(graphs)
+    other = graphs[2:4]
+    dataset(other)  # now the whole has them already
+    assert not has_egonets(other, 1)
+
+
+def test_a_graph_that_is_too_large_can_be_left_out(monkeypatch):
+    monkeypatch.setattr(egonets, "_memory_size", lambda: 64 * 2.0**30)
+    graphs = GraphSet.from_networkx([nx.path_graph(4), nx.star_graph(200_000)])
+    with pytest.raises(MemoryError, match="Use a smaller radius, or leave out the largest"):
+        dataset(graphs, radius=2)
+    batch, _ = dataset(graphs[[0]], radius=2)[[0]]
+    assert len(batch) == 1
 
 
 def test_many_labels_take_memory_only_in_their_batch():
@@ -187,7 +213,7 @@ def test_batches_can_be_limited_by_their_nodes():
     assert [y.tolist() for _, y in loader] == [[0, 1], [2], [3, 4, 5], [6, 7]]
     assert len(loader) == 4
     # 25 nodes have 3 classes at level 1 (alone, ends, middles) and 1 at level 0.
-    assert data.nodes_per_class(merge=True) == pytest.approx(25 / 3)
+    assert data.nodes_per_class(merge=True) == pytest.approx(25 / 3)  # taken as 8
     assert len(BatchLoader(data, 8, max_rows=2)) == 2
 
 

@@ -50,9 +50,7 @@ def table_pipeline(estimator_class, **params):
 def expected_failures(pipeline):
     in_place = "a Pipeline fits its steps in place; check_parameters_are_not_changed passes"
     batches = "random batches part copies; test_weight_k_is_k_copies_in_a_full_batch passes"
-    rounding = "32-bit sums in another order; test_predictions_do_not_depend_on_the_batch passes"
     return {
-        "check_methods_subset_invariance": rounding,
         "check_estimators_overwrite_params": in_place,
         "check_dont_overwrite_parameters": in_place,
         "check_sample_weight_equivalence_on_dense_data": batches,
@@ -64,6 +62,9 @@ def expected_failures(pipeline):
     expected_failed_checks=expected_failures,
 )
 def test_scikit_learn_checks_pass_through_a_pipeline(estimator, check):
+    if check.func.__name__ == "check_methods_subset_invariance":
+        # To 1e-7, which sums of 32 bits reach or not, depending on their order.
+        pytest.skip("test_predictions_do_not_depend_on_the_batch tests it to 32 bits")
     check(estimator)  # raises what it finds
 
 

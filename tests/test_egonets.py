@@ -1,3 +1,4 @@
+import copy
 from collections import Counter
 from itertools import pairwise
 
@@ -44,8 +45,9 @@ def test_egonets_of_a_slice_are_a_block_of_the_whole():
     assert_array_equal(part, whole[start:stop, start:stop])
 
 
-def test_a_hub_with_a_large_radius_is_refused_before_it_is_built():
+def test_a_hub_with_a_large_radius_is_refused_before_it_is_built(monkeypatch):
     """The leaves of a star with 200,000 of them all see each other within two steps."""
+    monkeypatch.setattr(egonets, "_memory_size", lambda: 64 * 2.0**30)
     graphs = GraphSet.from_networkx([nx.path_graph(3), nx.star_graph(200_000)])
     egonet_incidence(graphs, 1)
     with pytest.raises(
@@ -56,14 +58,26 @@ def test_a_hub_with_a_large_radius_is_refused_before_it_is_built():
         egonet_incidence(graphs, 2)
 
 
-@pytest.mark.parametrize("radius", [0, 1, 2, 5])
+def test_many_small_parts_are_not_taken_for_a_large_one(monkeypatch):
+    """Egonets end at the border of their component, cliques at their own size."""
+    cliques = nx.disjoint_union_all([nx.complete_graph(50)] * 20)
+    ring = nx.ring_of_cliques(20, 50)
+    for graph, slack in [(cliques, 1), (ring, 20)]:
+        graphs = GraphSet.from_networkx([graph])
+        needed = egonets.BYTES_PER_MEMBER * egonet_incidence(graphs, 2).nnz
+        with monkeypatch.context() as patch:
+            patch.setattr(egonets, "_memory_size", lambda n=needed * slack: 2 * n)
+            egonet_incidence(copy.copy(graphs), 2)
+
+
+@pytest.mark.parametrize("radius", [2, 3, 5])
 def test_the_bound_on_the_size_is_an_upper_one(radius, monkeypatch):
     graphs = GraphSet.from_networkx(odd_graphs())
     n_members = egonet_incidence(graphs, radius).nnz
     needed = egonets.BYTES_PER_MEMBER * n_members
     monkeypatch.setattr(egonets, "_memory_size", lambda: 2 * (needed - 1))
     with pytest.raises(MemoryError):
-        egonet_incidence(graphs[:], radius)
+        egonet_incidence(copy.copy(graphs), radius)
 
 
 def test_the_limit_of_a_container_counts(monkeypatch, tmp_path):

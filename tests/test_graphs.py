@@ -1,4 +1,5 @@
 import copy
+import dataclasses
 import os
 import pickle
 import subprocess
@@ -300,25 +301,41 @@ def test_labels_sort_by_value_where_they_can():
     assert sort_labels([2.5, True, np.int64(2)]) == [True, 2, 2.5]
 
 
-def test_what_is_kept_is_made_once_and_not_pickled():
+def test_what_is_kept_is_made_once_and_neither_pickled_nor_copied():
     graphs = GraphSet.from_networkx([nx.path_graph(3)])
     size = len(pickle.dumps(graphs))
-    assert [graphs.keep("key", lambda: bytes(10_000)) for _ in range(2)][1] is graphs.tables["key"]
+    made = [graphs.keep("key", lambda: bytearray(10_000)) for _ in range(2)]
+    assert made[0] is made[1]
     assert len(pickle.dumps(graphs)) == size
-    assert "key" not in copy.deepcopy(graphs).tables
+    for copied in (copy.copy(graphs), copy.deepcopy(graphs)):
+        assert copied.keep("key", lambda: "new") == "new"
+
+
+def test_arrays_are_read_only_though_not_those_of_the_caller():
+    """Tables are derived from them; a change would go unnoticed."""
+    mine = np.zeros((3, 2))
+    graph = GraphSet.from_networkx([nx.path_graph(3)])
+    graphs = dataclasses.replace(graph, features=mine)
+    for one in (graphs, graphs[:1], pickle.loads(pickle.dumps(graphs))):
+        for array in (one.features, one.neighbors, one.node_offsets):
+            with pytest.raises(ValueError, match="read-only"):
+                array[0] = 1
+    mine[0] = 1
 
 
 def test_a_worker_that_is_sent_the_same_graphs_again_keeps_their_tables():
-    graphs = [nx.path_graph(3), nx.path_graph(4)]
-    sent = pickle.dumps(GraphSet.from_networkx(graphs))
-    assert sent == pickle.dumps(GraphSet.from_networkx(graphs))  # joblib hashes pickles
-    tables = pickle.loads(sent).tables
-    assert pickle.loads(sent).tables is tables
-    nx.set_node_attributes(graphs[0], 0, "label")
-    nx.set_node_attributes(graphs[1], 0, "label")
-    other = pickle.dumps(GraphSet.from_networkx(graphs))
-    assert pickle.loads(other).tables is not tables
-    assert pickle.loads(sent).tables is not tables  # only the last arrival is held
+    def sent(*sizes):
+        return pickle.dumps(GraphSet.from_networkx([nx.path_graph(n) for n in sizes]))
+
+    def tables(message):
+        return pickle.loads(message).keep("key", object)
+
+    assert sent(3, 4) == sent(3, 4)  # joblib hashes pickles
+    training, validation, other = sent(3, 4), sent(5), sent(6)
+    kept = [tables(training), tables(validation)]
+    assert [tables(training), tables(validation)] == kept
+    tables(other)
+    assert tables(training) is not kept[0]  # only the last two are held
 
 
 def test_slices_know_where_they_came_from():
@@ -327,8 +344,8 @@ def test_slices_know_where_they_came_from():
     assert whole is graphs and rows.tolist() == [0, 1, 2, 3]
     whole, rows = graphs[1:][[2, 0], ...].origin
     assert whole is graphs and rows.tolist() == [3, 1]
-    alone = pickle.loads(pickle.dumps(graphs[[2]]))
-    assert alone.origin[0] is alone and len(alone) == 1
+    for alone in (pickle.loads(pickle.dumps(graphs[[2]])), copy.copy(graphs[[2]])):
+        assert alone.origin[0] is alone and len(alone) == 1
 
 
 def test_without_labels_slices_still_share_their_tables():
@@ -337,5 +354,9 @@ def test_without_labels_slices_still_share_their_tables():
     graphs = GraphSet.from_networkx([graph, graph])
     one, other = graphs[[1]].without_labels(), graphs[[0]].without_labels()
     assert one.label_ids is None and one.labels == ()
-    assert one.origin[0].tables is other.origin[0].tables is graphs.without_labels().tables
-    assert one.origin[0].tables is not graphs.tables
+    kept = one.origin[0].keep("key", object)
+    assert other.origin[0].keep("key", object) is kept
+    assert graphs.without_labels().keep("key", object) is kept
+    assert graphs.keep("key", object) is not kept
+    assert graphs.without_labels().keep("egonets", dict) is graphs.keep("egonets", dict)
+    assert one.without_labels() is one

@@ -18,7 +18,7 @@ ALLOWED = {
     "egonets": {"graphs"},
     "fast": set(),
     "nn": {"fast"},
-    "batches": {"graphs", "egonets", "fast"},
+    "batches": {"graphs", "egonets", "fast", "nn"},
     "training": {"batches"},
     "base": {"graphs", "nn", "batches", "training"},
     "estimators": {"base", "batches", "training"},

@@ -198,6 +198,15 @@ def test_layers_that_are_not_read_out_get_their_gradients_from_above():
     assert all(parameter.grad is not None for parameter in network.parameters())
 
 
+def test_second_derivatives_are_refused():
+    """They would be wrong: the derivative by hand is not recorded."""
+    egonets, _ = as_matrices(random_graphs(), 1)
+    x = torch.randn(len(egonets), 2, requires_grad=True)
+    for z in (LoFILayer(2, 2, 3)(x, egonets), egonets @ x):
+        with pytest.raises(RuntimeError, match="no second derivatives"):
+            torch.autograd.grad(z.sum(), x, create_graph=True)
+
+
 def test_nodes_that_share_the_maximum_share_its_gradient():
     """Two classes tie at 2: one of three nodes, one of a single node."""
     counts = CountMatrix.from_scipy(sp.csr_array([[3, 1, 2]]))
