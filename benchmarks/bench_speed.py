@@ -326,7 +326,7 @@ def draw(results):
         "padded": "GNN-LoFI, padded egonets",
         "padded, by products": "GNN-LoFI, padded, by products",
     }
-    figure, axes = plt.subplots(1, 3, figsize=(13, 3.9), width_ratios=(1.5, 1.2, 1))
+    figure, axes = plt.subplots(1, 3, figsize=(13, 5), width_ratios=(1.4, 1.4, 1))
 
     rows = results["epochs"]["small"]
     for method, color in colors.items():
@@ -337,20 +337,17 @@ def draw(results):
     axes[0].set(
         yscale="log", ylabel="ms per graph", title="Training epoch, 3 layers, batches of 32"
     )
-    axes[0].legend(fontsize=8, loc="center left", bbox_to_anchor=(0, 0.58))
-
     rows = results["predict"]
     methods = {
         "sklofi": colors["sklofi"],
         "sklofi, first time": colors["sklofi, nodes not merged"],
+        "PyG GIN, batches of 32": colors["PyG GCN"],
         "PyG GIN, batches of 256": colors["PyG GIN"],
-        "PyG GCN, batches of 256": colors["PyG GCN"],
     }
     for method, color in methods.items():
         times = [1e6 * rows[name][method] for name in rows]
         axes[1].plot(list(rows), times, "o", color=color, label=method)
     axes[1].set(yscale="log", ylabel="µs per graph", title="Prediction")
-    axes[1].legend(fontsize=8)
     for axis in axes[:2]:
         axis.tick_params(axis="x", rotation=30)
         axis.grid(axis="y", alpha=0.3)
@@ -362,8 +359,11 @@ def draw(results):
     axes[2].plot(sizes, seconds, "o-", color=colors["sklofi"], label="seconds per epoch")
     axes[2].plot(sizes, gigabytes, "s--", color="#666666", label="peak memory in GiB")
     axes[2].set(xscale="log", yscale="log", xlabel="graphs of 30 nodes", title="Growth")
-    axes[2].legend(fontsize=8)
     axes[2].grid(alpha=0.3)
+    for axis in axes:
+        axis.legend(
+            fontsize=8, ncols=2, frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.22)
+        )
     figure.tight_layout()
     figure.savefig(FIGURE, dpi=150)
 
