@@ -167,6 +167,7 @@ class GraphDataset(skorch.dataset.Dataset):
         self.y = torch.zeros(len(graphs)) if y is None else torch.from_numpy(y)
         self.weight = torch.from_numpy((weight / weight.mean()).astype(np.float32))
         self._whole, self._rows = _source(graphs, radius)
+        egonet_sizes(self._whole, radius)  # refuses what is too large, now and not in training
         self._label_columns = encoder.label_columns(self._whole)
         self._number = np.empty(0, dtype=np.int32)
 
@@ -283,14 +284,14 @@ class GraphDataset(skorch.dataset.Dataset):
 def _source(graphs: GraphSet, radius: int) -> tuple[GraphSet, NDArray[np.int64]]:
     """The set whose tables are used, and the rows of the graphs in it."""
     whole, rows = graphs.origin
-    if has_egonets(whole, radius) or 4 * graphs.n_nodes >= whole.n_nodes:
-        try:
-            egonet_sizes(whole, radius)
-            return whole, rows
-        except MemoryError:  # perhaps because of graphs that have been left out
-            pass
-    egonet_sizes(graphs, radius)
-    return graphs, np.arange(len(graphs))
+    alone = graphs, np.arange(len(graphs))
+    if not has_egonets(whole, radius) and 4 * graphs.n_nodes < whole.n_nodes:
+        return alone
+    try:
+        egonet_sizes(whole, radius)
+    except MemoryError:
+        return alone  # what is too large may have been left out
+    return whole, rows
 
 
 def _sorted_distinct(numbers: NDArray[np.int32]) -> NDArray[np.int32]:
