@@ -22,8 +22,9 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from skorch.callbacks import Callback
 
 from sklofi.batches import BatchLoader, GraphDataset, NodeEncoder
-from sklofi.graphs import DEFAULT_NODE_LABEL, as_graph_set
+from sklofi.graphs import as_graph_set
 from sklofi.nn import KERNELS, POOLINGS, READOUTS, LoFINetwork
+from sklofi.reading import DEFAULT_NODE_LABEL
 from sklofi.training import (
     EpochTasks,
     ProgressLog,

@@ -14,7 +14,8 @@ from numpy.testing import assert_array_equal
 from sklearn.utils import _safe_indexing
 
 from sklofi import GraphSet
-from sklofi.graphs import as_graph_set, sort_labels, take_segments
+from sklofi.graphs import as_graph_set, take_segments
+from sklofi.reading import sort_labels
 
 
 def labelled_path(labels, **attributes):
@@ -84,7 +85,7 @@ def test_views_are_read_like_their_copies(kind):
 
 def test_the_order_of_labels_is_the_same_in_every_process():
     code = (
-        "from sklofi.graphs import sort_labels;"
+        "from sklofi.reading import sort_labels;"
         "labels = {frozenset({'x', 'y'}), frozenset({'y', 'z'}), ('b', 1), 'a', 2, None};"
         "print([sorted(x) if isinstance(x, frozenset) else x for x in sort_labels(labels)])"
     )

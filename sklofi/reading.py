@@ -1,0 +1,261 @@
+"""Read networkx graphs into flat arrays, and say where something is wrong with them."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from itertools import chain
+from numbers import Real
+from typing import Any
+
+import networkx as nx
+import numpy as np
+from numpy.typing import NDArray
+
+DEFAULT_NODE_LABEL = "label"
+
+_MISSING = object()
+
+
+def sort_labels(labels: Iterable[Hashable]) -> list[Hashable]:
+    """Sort labels of any type in a way that is the same in every process.
+
+    Neither ``hash`` nor ``repr`` may decide: both differ from process to process for some
+    types. Labels of a type that is not known here stay in the order in which they come.
+    """
+    return sorted(labels, key=_label_key)
+
+
+def _label_key(label: Hashable) -> tuple[Any, ...]:
+    match label:
+        case None:
+            return ("0",)
+        case Real():
+            return ("1 number", label)
+        case str():
+            return ("2 str", label)
+        case bytes():
+            return ("3 bytes", label)
+        case tuple():
+            return ("4 tuple", [_label_key(member) for member in label])
+        case frozenset():
+            return ("5 frozenset", sorted(map(_label_key, label)))
+        case _:
+            return ("6 " + type(label).__qualname__,)
+
+
+def check_graph_list(graphs: Any) -> list[nx.Graph]:
+    if isinstance(graphs, nx.Graph):
+        raise TypeError(
+            f"X is a single networkx {type(graphs).__name__}; pass a list of graphs,"
+            " for one graph [graph]."
+        )
+    if isinstance(graphs, Iterator):
+        raise TypeError(
+            f"X is a {type(graphs).__name__}, which can be read only once;"
+            " pass a list of graphs: list(X)."
+        )
+    n_dims = getattr(graphs, "ndim", None)
+    if n_dims is not None and n_dims != 1:
+        raise ValueError(
+            f"X is an array of {n_dims} dimensions, but a list of networkx graphs is"
+            " expected. numpy.asarray turns graphs of equal size into a 2-D array of node"
+            " names: pass the list itself, or an object array of shape (n_graphs,)."
+        )
+    if n_dims is None and not isinstance(graphs, (list, tuple)):
+        raise TypeError(
+            f"X has to be a list of networkx graphs or a GraphSet, got {type(graphs).__name__}."
+        )
+    graphs = list(graphs)
+    if not graphs:
+        raise ValueError("X holds no graphs (0 samples) while a minimum of 1 is required.")
+    for index, graph in enumerate(graphs):
+        if not isinstance(graph, nx.Graph):
+            raise TypeError(
+                f"Graph {index} is of type {type(graph).__name__}, not a networkx graph."
+                " X has to be a list of networkx graphs or a GraphSet."
+            )
+    return graphs
+
+
+def read_adjacency(
+    graphs: list[nx.Graph], nodes: list[list[Hashable]]
+) -> tuple[NDArray[np.int64], NDArray[np.int32], bool]:
+    degrees: list[int] = []
+    neighbors: list[int] = []
+    names_are_numbers = True
+    for graph, names in zip(graphs, nodes, strict=True):
+        # Lists, because the rows of some views are longer than what they iterate over.
+        rows = [list(adjacent) for _, adjacent in graph.adjacency()]
+        degrees.extend(map(len, rows))
+        # Where nodes are named by their number, names can be taken as they are. The
+        # type matters too: True == 1, but to_networkx has to give True back.
+        if names == list(range(len(names))) and set(map(type, names)) == {int}:
+            neighbors.extend(chain.from_iterable(rows))
+        else:
+            number = dict(zip(names, range(len(names)), strict=True))
+            neighbors.extend(map(number.__getitem__, chain.from_iterable(rows)))
+            names_are_numbers = False
+    return np.array(degrees, dtype=np.int64), np.array(neighbors, np.int32), names_are_numbers
+
+
+def names_array(nodes: list[list[Hashable]]) -> NDArray[Any]:
+    n_nodes = sum(map(len, nodes))
+    if all(type(name) is int and abs(name) < 2**63 for name in chain.from_iterable(nodes)):
+        return np.fromiter(chain.from_iterable(nodes), np.int64, count=n_nodes)
+    return np.fromiter(chain.from_iterable(nodes), dtype=object, count=n_nodes)
+
+
+def _read_attribute(
+    graphs: list[nx.Graph], nodes: list[list[Hashable]], name: Hashable
+) -> list[Any] | None:
+    """The attribute of every node, or None if no node has it."""
+    values = [
+        attributes.get(name, _MISSING)
+        for graph in graphs
+        for _, attributes in graph.nodes(data=True)
+    ]
+    n_missing = sum(value is _MISSING for value in values)
+    if n_missing == len(values):
+        return None
+    if n_missing:
+        position = next(i for i, value in enumerate(values) if value is _MISSING)
+        raise ValueError(
+            f"{_locate(nodes, position)} has no attribute {name!r}, which other nodes"
+            f" have ({n_missing} of {len(values)} nodes lack it). Set it on every node,"
+            f" for example with networkx.set_node_attributes."
+        )
+    return values
+
+
+def read_labels(
+    graphs: list[nx.Graph],
+    nodes: list[list[Hashable]],
+    node_label: Hashable | None,
+    node_features: Hashable | None,
+) -> tuple[NDArray[np.int32] | None, tuple[Hashable, ...]]:
+    if node_label is None:
+        return None, ()
+    values = _read_attribute(graphs, nodes, node_label)
+    if values is None:
+        others = sort_labels(
+            {key for g in graphs for _, data in g.nodes(data=True) for key in data}
+        )
+        if node_label != DEFAULT_NODE_LABEL:
+            raise ValueError(
+                f"No node of any graph has the attribute {node_label!r} (node_label);"
+                f" the nodes have {_enumerate(others)}. Pass node_label=None for"
+                " graphs without labels."
+            )
+        if others and node_features is None:
+            warnings.warn(
+                f"No node has the attribute {node_label!r}, so all nodes are taken as"
+                f" alike, although they have {_enumerate(others)}. Name the attribute to"
+                " use with node_label= (categories) or node_features= (numbers), or"
+                " pass node_label=None to ignore them.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return None, ()
+    try:
+        distinct = dict.fromkeys(values)  # in the order of the nodes, unlike a set
+    except TypeError:
+        position = next(i for i, value in enumerate(values) if not _is_hashable(value))
+        raise TypeError(
+            f"{_locate(nodes, position)} has the label {values[position]!r} of type"
+            f" {type(values[position]).__name__}, which is not hashable. Labels are"
+            " categories such as strings or integers; pass vectors through node_features."
+        ) from None
+    if any(map(_is_nan, distinct)):
+        position = next(i for i, value in enumerate(values) if _is_nan(value))
+        raise ValueError(
+            f"{_locate(nodes, position)} has the label NaN under {node_label!r}."
+            " Replace missing labels by a category of their own."
+        )
+    labels = sort_labels(distinct)
+    number = {label: i for i, label in enumerate(labels)}
+    label_ids = np.fromiter(map(number.__getitem__, values), np.int32, count=len(values))
+    return label_ids, tuple(labels)
+
+
+def read_features(
+    graphs: list[nx.Graph], nodes: list[list[Hashable]], node_features: Hashable | None
+) -> NDArray[np.float64] | None:
+    if node_features is None:
+        return None
+    values = _read_attribute(graphs, nodes, node_features)
+    if values is None:
+        raise ValueError(
+            f"No node of any graph has the attribute {node_features!r} (node_features)."
+        )
+    try:
+        array = np.array(values)
+        array = np.empty(0) if array.dtype.kind in "SU" else array.astype(np.float64)
+    except (TypeError, ValueError):
+        array = np.empty(0)  # ragged or not numbers: the search below finds where
+    if array.ndim == 1 and len(array) == len(values):
+        array = array[:, None]
+    if array.ndim != 2 or array.shape[1] == 0:
+        raise _features_error(nodes, values, node_features)
+    usable = np.abs(array) <= np.finfo(np.float32).max  # False for NaN
+    if not usable.all():
+        position = int(np.flatnonzero(~usable.all(axis=1))[0])
+        value = array[position][~usable[position]][0]
+        what = "NaN" if math.isnan(value) else "an infinite or too large value"
+        raise ValueError(
+            f"{_locate(nodes, position)} has {what} in its features {node_features!r}."
+            " Impute or remove it: features have to be finite, and below 3.4e38."
+        )
+    return array
+
+
+def _features_error(nodes: list[list[Hashable]], values: list[Any], name: Hashable) -> ValueError:
+    """Find the first node whose features do not fit, and say why."""
+    width: int | None = None
+    for position, value in enumerate(values):
+        try:
+            vector = np.atleast_1d(np.asarray(value, dtype=np.float64))
+            if np.asarray(value).dtype.kind in "SU":
+                raise TypeError("text")
+        except (TypeError, ValueError):
+            return ValueError(
+                f"{_locate(nodes, position)} has {value!r} as its features {name!r}, which"
+                " is not a number or a vector of numbers; pass categories through node_label."
+            )
+        width = len(vector) if width is None else width
+        if vector.ndim != 1 or vector.size == 0 or len(vector) != width:
+            return ValueError(
+                f"{_locate(nodes, position)} has features {name!r} of shape {vector.shape},"
+                f" but every node needs a vector of the same length as the first ({width})."
+            )
+    return ValueError(f"The features {name!r} mix numbers and vectors of numbers.")
+
+
+def _locate(nodes: Sequence[Sequence[Hashable]], position: int) -> str:
+    """'Graph 3, node 'a'' for a position in the flat list of all nodes."""
+    for index, names in enumerate(nodes):
+        if position < len(names):
+            return f"Graph {index}, node {names[position]!r},"
+        position -= len(names)
+    raise IndexError(position)
+
+
+def _enumerate(names: Sequence[Hashable]) -> str:
+    shown = ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
+    return f"the attributes {shown}" if names else "no attributes"
+
+
+def _is_nan(value: Any) -> bool:
+    try:
+        return bool(value != value)
+    except TypeError:  # pandas.NA does not even know that
+        return True
+
+
+def _is_hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
