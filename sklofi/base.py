@@ -18,13 +18,14 @@ import torch
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 from skorch.callbacks import Callback
 
 from sklofi.batches import BatchLoader, GraphDataset, NodeEncoder
 from sklofi.graphs import as_graph_set
 from sklofi.nn import KERNELS, POOLINGS, READOUTS, LoFINetwork
 from sklofi.reading import DEFAULT_NODE_LABEL
+from sklofi.targets import check_training_data
 from sklofi.training import (
     EpochTasks,
     ProgressLog,
@@ -291,21 +292,15 @@ class BaseLoFI(CallbackSupportMixin, TransformerMixin, BaseEstimator):
 
     def _check_data(self, X, y, sample_weight, *, reset):
         """X, y and weights as arrays of the same length, without weights of zero."""
-        graphs = as_graph_set(X, self.node_label, self.node_features)
-        y = validate_data(self, X="no_validation", y=y, **self._target_checks)
-        if len(y) != len(graphs):
-            raise ValueError(
-                f"X has {len(graphs)} graphs, but y has {len(y)} targets; every graph needs one."
-            )
-        if sample_weight is not None and not np.asarray(sample_weight).any():
-            raise ValueError(
-                "All sample weights are zero (sample_weight); at least one graph needs a"
-                " weight above zero to be fitted to."
-            )
-        weight = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
-        if not weight.all():
-            weighted = np.flatnonzero(weight)
-            graphs, y, weight = graphs[weighted], y[weighted], weight[weighted]
+        graphs, y, weight = check_training_data(
+            self,
+            X,
+            y,
+            sample_weight,
+            node_label=self.node_label,
+            node_features=self.node_features,
+            **self._target_checks,
+        )
         y, weight = self._check_target(y, weight, reset=reset)
         return graphs, y, weight
 

@@ -21,6 +21,7 @@ from sklofi.egonets import ClassTable, class_table, egonet_sizes, has_egonets
 from sklofi.fast import CountMatrix
 from sklofi.graphs import GraphSet, offsets_of, take_segments
 from sklofi.nn import LoFINetwork
+from sklofi.targets import weighted_mean_and_scale
 
 # Batches are prepared together up to so many nodes, and up to a scratch array of so many
 # numbers (64 MiB).
@@ -435,21 +436,3 @@ class BatchLoader:
             fit = int(np.searchsorted(ends, before + max_nodes, side="right"))
             starts.append(min(start + self.batch_size, max(fit, start + 1)))
         return starts[:-1]
-
-
-def weighted_mean_and_scale(
-    values: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    eps: float = float(np.finfo(np.float64).eps),
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Column means and standard deviations; the latter 1 for constant columns.
-
-    A column counts as constant if it varies by no more than rounding does, `eps` being
-    the precision with which the values were computed.
-    """
-    largest = np.abs(values).max(axis=0)
-    largest[largest == 0] = 1
-    values = values / largest  # so that squares neither overflow nor vanish
-    mean = np.average(values, axis=0, weights=weight)
-    scale = np.sqrt(np.average((values - mean) ** 2, axis=0, weights=weight))
-    return largest * mean, np.where(scale <= 10 * eps, 1.0, largest * scale)

@@ -9,11 +9,10 @@ import numpy as np
 import torch
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import validate_data
 
 from sklofi.base import BaseLoFI
-from sklofi.batches import weighted_mean_and_scale
+from sklofi.targets import check_classes, weighted_mean_and_scale, weights_of_classes
 from sklofi.training import ClassifierNet, LoFINet, RegressorNet
 
 LOSSES = {"absolute_error": torch.nn.L1Loss, "squared_error": torch.nn.MSELoss}
@@ -197,7 +196,7 @@ class LoFIClassifier(ClassifierMixin, BaseLoFI):
                 " sklearn.utils.class_weight.compute_class_weight."
             )
         if classes is not None:
-            classes = np.unique(classes)
+            classes = check_classes(classes)
             if hasattr(self, "net_") and not np.array_equal(classes, self.classes_):
                 raise ValueError(
                     f"classes={classes.tolist()} is not the same as in the first call to"
@@ -205,7 +204,7 @@ class LoFIClassifier(ClassifierMixin, BaseLoFI):
                 )
             self.classes_ = classes
         elif not hasattr(self, "net_"):
-            self.classes_ = np.unique(validate_data(self, X="no_validation", y=y))
+            self.classes_ = check_classes(validate_data(self, X="no_validation", y=y))
         return self._partial_fit(X, y, sample_weight)
 
     def predict(self, X):
@@ -245,46 +244,18 @@ class LoFIClassifier(ClassifierMixin, BaseLoFI):
         return len(self.classes_)
 
     def _check_target(self, y, weight, *, reset):
-        check_classification_targets(y)
         if reset:
-            self.classes_ = np.unique(y)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                "Classification needs graphs of at least 2 classes, but there is only one"
-                f" class: {self.classes_.tolist()[0]!r}."
-            )
+            self.classes_ = check_classes(y)
         if unknown := np.setdiff1d(y, self.classes_).tolist():
             raise ValueError(
                 f"y has the classes {unknown}, which are not among the classes that were"
                 f" fitted: {self.classes_.tolist()}."
             )
         if reset or not hasattr(self, "net_"):
-            self._weights_of_classes = self._check_class_weight(y, weight)
+            self._weights_of_classes = weights_of_classes(
+                self.class_weight, self.classes_, y, weight
+            )
         return y, weight * self._weights_of_classes[self._network_target(y)]
-
-    def _check_class_weight(self, y, weight):
-        """The weight of each of the classes."""
-        if self.class_weight is None:
-            return np.ones(len(self.classes_))
-        if self.class_weight == "balanced":
-            # By weight, not by number, so that graphs of weight 2 count as two.
-            mass = np.bincount(self._network_target(y), weight, minlength=len(self.classes_))
-            return mass.sum() / (len(mass) * mass)
-        classes = self.classes_.tolist()
-        without = [label for label in classes if label not in self.class_weight]
-        unknown = [label for label in self.class_weight if label not in classes]
-        if without and unknown:
-            raise ValueError(
-                f"class_weight names the classes {unknown}, which y does not have,"
-                f" and lacks {without}."
-            )
-        weights = np.array([self.class_weight.get(label, 1) for label in classes], dtype=float)
-        if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
-            raise ValueError(
-                f"class_weight has to be finite, not negative, and not zero for all classes,"
-                f" got {self.class_weight}."
-            )
-        return weights
 
     def _strata(self, y):
         return y

@@ -16,7 +16,8 @@ from skorch.utils import TeeGenerator
 from torch import Tensor
 from tqdm import tqdm
 
-from sklofi.batches import Batch, BatchLoader, GraphDataset, weighted_mean_and_scale
+from sklofi.batches import Batch, BatchLoader, GraphDataset
+from sklofi.targets import weighted_mean_and_scale
 
 
 class LoFINet(NeuralNet):

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from torch.testing import assert_close
 
 from sklofi import GraphSet, egonets
-from sklofi.batches import BatchLoader, GraphDataset, NodeEncoder, weighted_mean_and_scale
+from sklofi.batches import BatchLoader, GraphDataset, NodeEncoder
 from sklofi.egonets import egonet_incidence, has_egonets
 from sklofi.nn import LoFINetwork
 
@@ -239,16 +239,3 @@ def test_weights_have_mean_one_and_count_in_all_statistics():
     copied = GraphDataset(copies, same, radius=1, n_layers=2)
     assert weighted.egonet_size() == pytest.approx(copied.egonet_size())
     assert_close(weighted.weight, torch.tensor([0.5, 1.0, 1.5]))
-
-
-def test_constant_columns_are_centred_but_not_blown_up():
-    mean, scale = weighted_mean_and_scale(np.array([[0.1, 1.0], [0.1, 3.0]]), np.ones(2))
-    assert_allclose(mean, [0.1, 2.0])
-    assert_allclose(scale, [1.0, 1.0])
-
-
-@pytest.mark.parametrize("size", [1e-200, 1.0, 1e300])
-def test_location_and_scale_of_numbers_of_any_size(size):
-    values = size * np.array([[1.0], [2.0], [4.0]])
-    mean, scale = weighted_mean_and_scale(values, np.array([1.0, 1.0, 2.0]))
-    assert_allclose([mean / size, scale / size], [[2.75], [np.std([1, 2, 4, 4])]])

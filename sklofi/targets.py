@@ -1,0 +1,104 @@
+"""What is asked of targets and weights, the same for every estimator of graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, validate_data
+
+from sklofi.graphs import GraphSet, as_graph_set
+
+
+def check_training_data(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    sample_weight: Any,
+    *,
+    node_label: Hashable | None,
+    node_features: Hashable | None = None,
+    **target_checks: Any,
+) -> tuple[GraphSet, NDArray[Any], NDArray[np.float64]]:
+    """X, y and weights as arrays of the same length, without weights of zero.
+
+    `target_checks` are the arguments of scikit-learn's validation of y.
+    """
+    graphs = as_graph_set(X, node_label, node_features)
+    y = validate_data(estimator, X="no_validation", y=y, **target_checks)
+    if len(y) != len(graphs):
+        raise ValueError(
+            f"X has {len(graphs)} graphs, but y has {len(y)} targets; every graph needs one."
+        )
+    if sample_weight is not None and not np.asarray(sample_weight).any():
+        raise ValueError(
+            "All sample weights are zero (sample_weight); at least one graph needs a"
+            " weight above zero to be fitted to."
+        )
+    weight = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
+    if not weight.all():
+        weighted = np.flatnonzero(weight)
+        return graphs[weighted], y[weighted], weight[weighted]
+    return graphs, y, weight
+
+
+def check_classes(y: NDArray[Any]) -> NDArray[Any]:
+    """The distinct classes, at least two, in ascending order."""
+    check_classification_targets(y)
+    classes = np.unique(y)
+    if len(classes) < 2:
+        raise ValueError(
+            "Classification needs graphs of at least 2 classes, but there is only one"
+            f" class: {classes.tolist()[0]!r}."
+        )
+    return classes
+
+
+def weights_of_classes(
+    class_weight: dict[Any, float] | str | None,
+    classes: NDArray[Any],
+    y: NDArray[Any],
+    weight: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """The weight of each of the classes, given those of the graphs."""
+    if class_weight is None:
+        return np.ones(len(classes))
+    if isinstance(class_weight, str):  # "balanced"
+        # By weight, not by number, so that graphs of weight 2 count as two.
+        mass = np.bincount(np.searchsorted(classes, y), weight, minlength=len(classes))
+        return mass.sum() / (len(mass) * mass)
+    names = classes.tolist()
+    without = [name for name in names if name not in class_weight]
+    unknown = [name for name in class_weight if name not in names]
+    if without and unknown:
+        raise ValueError(
+            f"class_weight names the classes {unknown}, which y does not have, and lacks {without}."
+        )
+    weights = np.array([class_weight.get(name, 1) for name in names], dtype=float)
+    if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
+        raise ValueError(
+            f"class_weight has to be finite, not negative, and not zero for all classes,"
+            f" got {class_weight}."
+        )
+    return weights
+
+
+def weighted_mean_and_scale(
+    values: NDArray[np.float64],
+    weight: NDArray[np.float64],
+    eps: float = float(np.finfo(np.float64).eps),
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Column means and standard deviations; the latter 1 for constant columns.
+
+    A column counts as constant if it varies by no more than rounding does, `eps` being
+    the precision with which the values were computed.
+    """
+    largest = np.abs(values).max(axis=0)
+    largest[largest == 0] = 1
+    values = values / largest  # so that squares neither overflow nor vanish
+    mean = np.average(values, axis=0, weights=weight)
+    scale = np.sqrt(np.average((values - mean) ** 2, axis=0, weights=weight))
+    return largest * mean, np.where(scale <= 10 * eps, 1.0, largest * scale)

@@ -1,0 +1,18 @@
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from sklofi.targets import weighted_mean_and_scale
+
+
+def test_constant_columns_are_centred_but_not_blown_up():
+    mean, scale = weighted_mean_and_scale(np.array([[0.1, 1.0], [0.1, 3.0]]), np.ones(2))
+    assert_allclose(mean, [0.1, 2.0])
+    assert_allclose(scale, [1.0, 1.0])
+
+
+@pytest.mark.parametrize("size", [1e-200, 1.0, 1e300])
+def test_location_and_scale_of_numbers_of_any_size(size):
+    values = size * np.array([[1.0], [2.0], [4.0]])
+    mean, scale = weighted_mean_and_scale(values, np.array([1.0, 1.0, 2.0]))
+    assert_allclose([mean / size, scale / size], [[2.75], [np.std([1, 2, 4, 4])]])
