@@ -7,10 +7,23 @@ from sklofi.graphs import GraphSet
 
 __version__ = "0.1.0.dev0"
 
-__all__ = ["GraphSet", "LoFIClassifier", "LoFIRegressor"]
+__all__ = [
+    "GraphKernelSVC",
+    "GraphKernelSVR",
+    "GraphSet",
+    "LoFIClassifier",
+    "LoFIRegressor",
+    "WLVectorizer",
+]
 
 # Imported on first use, so that graphs and data sets do not wait for torch.
-_LAZY = {"LoFIClassifier": "sklofi.estimators", "LoFIRegressor": "sklofi.estimators"}
+_LAZY = {
+    "GraphKernelSVC": "sklofi.kernels",
+    "GraphKernelSVR": "sklofi.kernels",
+    "LoFIClassifier": "sklofi.estimators",
+    "LoFIRegressor": "sklofi.estimators",
+    "WLVectorizer": "sklofi.kernels",
+}
 
 
 def __getattr__(name: str) -> Any:

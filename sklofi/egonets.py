@@ -91,16 +91,8 @@ def has_egonets(graphs: GraphSet, radius: int) -> bool:
 
 
 def _compute_egonets(graphs: GraphSet, radius: int) -> sp.csr_array:
-    n_nodes = graphs.n_nodes
-    # 32-bit indices halve the work of everything that follows.
-    index = np.int32 if max(n_nodes, len(graphs.neighbors)) < 2**31 else np.int64
-    first_node = np.repeat(graphs.node_offsets[:-1], np.diff(graphs.node_offsets))
-    columns = graphs.neighbors + np.repeat(first_node, np.diff(graphs.edge_offsets))
-    itself = sp.eye_array(n_nodes, dtype=bool, format="csr")
-    one_step = itself + sp.csr_array(
-        (np.ones(len(columns), bool), columns.astype(index), graphs.edge_offsets.astype(index)),
-        shape=(n_nodes, n_nodes),
-    )
+    itself = sp.eye_array(graphs.n_nodes, dtype=bool, format="csr")
+    one_step = itself + adjacency(graphs)
     _, component = csgraph.connected_components(one_step, directed=False)
     largest = np.bincount(component)[component]  # that an egonet can be
     incidence = itself if radius == 0 else one_step
@@ -113,6 +105,23 @@ def _compute_egonets(graphs: GraphSet, radius: int) -> sp.csr_array:
         incidence = incidence @ one_step
     incidence.sort_indices()
     return incidence
+
+
+def adjacency(graphs: GraphSet) -> sp.csr_array:
+    """The block-diagonal adjacency of all graphs, as booleans."""
+    n_nodes, columns = graphs.n_nodes, neighbor_nodes(graphs)
+    # 32-bit indices halve the work of everything that follows.
+    index = np.int32 if max(n_nodes, len(columns)) < 2**31 else np.int64
+    return sp.csr_array(
+        (np.ones(len(columns), bool), columns.astype(index), graphs.edge_offsets.astype(index)),
+        shape=(n_nodes, n_nodes),
+    )
+
+
+def neighbor_nodes(graphs: GraphSet) -> NDArray[np.integer]:
+    """The neighbours of all nodes, numbered through the whole set."""
+    first_node = np.repeat(graphs.node_offsets[:-1], np.diff(graphs.node_offsets))
+    return graphs.neighbors + np.repeat(first_node, np.diff(graphs.edge_offsets))
 
 
 def _check_size(graphs: GraphSet, bound: NDArray[np.float64], radius: int) -> None:
@@ -251,8 +260,8 @@ class _Refinement:
 
 def _first_level(graphs: GraphSet, merge: bool) -> _Refinement:
     class_of = _equal_nodes(graphs) if merge else np.arange(graphs.n_nodes, dtype=np.int32)
-    representatives = _first_positions(class_of)
-    in_graphs = _count_classes(class_of, graphs.node_offsets, len(representatives))
+    representatives = first_positions(class_of)
+    in_graphs = count_classes(class_of, graphs.node_offsets, len(representatives))
     table = ClassTable(
         n_graphs=len(graphs),
         level_offsets=np.array([0, len(representatives)]),
@@ -272,10 +281,10 @@ def _add_level(graphs: GraphSet, radius: int, state: _Refinement) -> _Refinement
     first_below, first_new = table.level_offsets[-2:]
     egonets = _egonets(graphs, radius)
     # Row v counts the classes in the egonet of node v.
-    rows = _count_classes(below[egonets.indices], egonets.indptr, int(first_new - first_below))
+    rows = count_classes(below[egonets.indices], egonets.indptr, int(first_new - first_below))
     class_of, is_stable = _partition(rows, below)
-    rows = rows[_first_positions(class_of)]
-    in_graphs = _count_classes(class_of, graphs.node_offsets, rows.shape[0])
+    rows = rows[first_positions(class_of)]
+    in_graphs = count_classes(class_of, graphs.node_offsets, rows.shape[0])
     grown = ClassTable(
         n_graphs=table.n_graphs,
         level_offsets=np.append(table.level_offsets, first_new + rows.shape[0]),
@@ -296,7 +305,7 @@ def _partition(rows: sp.csr_array, below: NDArray[np.int32]) -> tuple[NDArray[np
     if n_below == n_nodes:  # every node is in a class of its own, and stays there
         return below, True
     class_of = distinct_rows(rows)
-    representatives = _first_positions(class_of)
+    representatives = first_positions(class_of)
     if len(representatives) > WORTHWHILE_SHARE * n_nodes:
         return np.arange(n_nodes, dtype=np.int32), False
     if len(representatives) == n_below and (below[representatives[class_of]] == below).all():
@@ -358,7 +367,7 @@ def _equal_nodes(graphs: GraphSet) -> NDArray[np.int32]:
     return class_of
 
 
-def _count_classes(
+def count_classes(
     classes: NDArray[np.int32], offsets: NDArray[np.integer], n_classes: int
 ) -> sp.csr_array:
     """How often each class occurs in each segment of a flat array."""
@@ -368,7 +377,7 @@ def _count_classes(
     return counts
 
 
-def _first_positions(class_of: NDArray[np.int32]) -> NDArray[np.int64]:
+def first_positions(class_of: NDArray[np.int32]) -> NDArray[np.int64]:
     """The first member of each class."""
     positions = np.empty(class_of.max() + 1, dtype=np.int64)
     positions[class_of[::-1]] = np.arange(len(class_of))[::-1]

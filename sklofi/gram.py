@@ -1,0 +1,248 @@
+"""Kernel matrices: of count vectors, and by kernels of other makers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import joblib
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from sklofi.graphs import GraphSet
+from sklofi.vectorizers import GraphVectorizer, label_columns, labels_of, unary_counts
+
+# Columns in which more than this share of the rows have an entry are multiplied as a dense
+# matrix: that many more multiplications are still faster than jumping through memory.
+DENSE_SHARE = 0.05
+
+# A set of graphs keeps kernel matrices up to this size; the last one, whatever its size.
+KEPT_BYTES = 2 * 2**30
+
+
+def linear_kernel(X: sp.csr_array, Y: sp.csr_array | None = None) -> NDArray[np.float64]:
+    """Inner products of the rows of sparse matrices, as a dense matrix.
+
+    Of whole numbers it is exact up to 2 ** 53.
+
+    Parameters
+    ----------
+    X : scipy.sparse matrix of shape (n_x, n_features)
+    Y : scipy.sparse matrix of shape (n_y, n_features), default=None
+        By default `X`.
+
+    Returns
+    -------
+    kernel : ndarray of shape (n_x, n_y)
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> from sklofi.kernels import linear_kernel
+    >>> linear_kernel(sp.csr_array([[2.0, 0.0], [1.0, 3.0]]))
+    array([[ 4.,  2.],
+           [ 2., 10.]])
+    """
+    X = sp.csr_array(X, dtype=np.float64)
+    Y = X if Y is None else sp.csr_array(Y, dtype=np.float64)
+    if X.shape[1] != Y.shape[1]:
+        raise ValueError(
+            f"X has {X.shape[1]} columns and Y has {Y.shape[1]}; both have to come from the"
+            " same vectorizer."
+        )
+    shares = [np.bincount(m.indices, minlength=m.shape[1]) / m.shape[0] for m in (X, Y)]
+    is_frequent = shares[0] * shares[1] > DENSE_SHARE**2
+    frequent, rare = np.flatnonzero(is_frequent), np.flatnonzero(~is_frequent)
+    dense_x, sparse_x = X[:, frequent].toarray(), X[:, rare]
+    # The same object twice lets BLAS compute only half of it.
+    dense_y, sparse_y = (dense_x, sparse_x) if Y is X else (Y[:, frequent].toarray(), Y[:, rare])
+    kernel = (sparse_x @ sparse_y.T).toarray()
+    kernel += dense_x @ dense_y.T
+    return kernel
+
+
+def intersection_kernel(X: sp.csr_array, Y: sp.csr_array | None = None) -> NDArray[np.float64]:
+    """Histogram intersections of the rows of sparse matrices of counts.
+
+    The intersection of two histograms is the sum of the smaller entries.
+
+    Parameters
+    ----------
+    X : scipy.sparse matrix of shape (n_x, n_features)
+        Whole numbers, none negative.
+
+    Y : scipy.sparse matrix of shape (n_y, n_features), default=None
+        By default `X`.
+
+    Returns
+    -------
+    kernel : ndarray of shape (n_x, n_y)
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> from sklofi.kernels import intersection_kernel
+    >>> intersection_kernel(sp.csr_array([[2.0, 0.0], [1.0, 3.0]]))
+    array([[2., 1.],
+           [1., 4.]])
+    """
+    X = sp.csr_array(X)
+    both = X if Y is None else sp.vstack([X, sp.csr_array(Y)], format="csr")
+    if both.nnz and (both.data.min() < 0 or (both.data % 1).any()):
+        raise ValueError("Histogram intersection needs counts: whole numbers, none negative.")
+    ones = unary_counts(both)
+    if Y is None:
+        return linear_kernel(ones)
+    return linear_kernel(ones[: X.shape[0]], ones[X.shape[0] :])
+
+
+def normalize_kernel(
+    kernel: NDArray[np.float64],
+    self_x: NDArray[np.float64] | None = None,
+    self_y: NDArray[np.float64] | None = None,
+) -> NDArray[np.float64]:
+    """Scale a kernel to k(x, y) / sqrt(k(x, x) k(y, y)).
+
+    Where a graph has no similarity with itself, and so with none, the value stays 0.
+
+    Parameters
+    ----------
+    kernel : ndarray of shape (n_x, n_y)
+    self_x : ndarray of shape (n_x,), default=None
+        k(x, x), by default the diagonal of the kernel.
+
+    self_y : ndarray of shape (n_y,), default=None
+        k(y, y), by default the same as `self_x`.
+
+    Returns
+    -------
+    kernel : ndarray of shape (n_x, n_y)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklofi.kernels import normalize_kernel
+    >>> normalize_kernel(np.array([[4.0, 0.0], [0.0, 0.0]]))
+    array([[1., 0.],
+           [0., 0.]])
+    """
+    self_x = np.diagonal(kernel) if self_x is None else self_x
+    self_y = self_x if self_y is None else self_y
+    scale_x, scale_y = (np.sqrt(np.where(s > 0, s, 1)) for s in (self_x, self_y))
+    return kernel / scale_x[:, None] / scale_y
+
+
+def fit_kernel(
+    kernel: Any, graphs: Any, with_values: bool
+) -> tuple[Any, sp.csr_array | None, NDArray[np.float64] | None]:
+    """The fitted kernel, the features if it has them, and kernel values if asked for.
+
+    A function of its arguments alone, so that joblib can keep what it returns.
+    """
+    if isinstance(kernel, GraphVectorizer):
+        features = kernel.fit_transform(graphs)
+        return kernel, features, linear_kernel(features) if with_values else None
+    return kernel, None, kernel.fit_transform(graphs)
+
+
+class SharedMatrix:
+    """Blocks of the kernel matrix of a whole set, which is kept with the set.
+
+    No kernel with features looks at other graphs than the two that it compares, so a
+    block is the same as if it had been computed for its graphs alone.
+    """
+
+    def __init__(self, whole: GraphSet, rows: NDArray[np.int64], kernel: GraphVectorizer) -> None:
+        self.kept = self._kept_by(whole)
+        self.rows = rows
+        self.key = (type(kernel), joblib.hash(kernel.get_params()))
+
+    def training_block(self, compute: Callable[[], NDArray[np.float64]]) -> NDArray[np.float64]:
+        values = self.kept.pop(self.key, None)
+        if values is None:
+            values = compute()
+        self.kept[self.key] = values  # as the one that was used last
+        while len(self.kept) > 1 and sum(v.nbytes for v in self.kept.values()) > KEPT_BYTES:
+            self.kept.pop(next(iter(self.kept)), None)
+        return values[np.ix_(self.rows, self.rows)]
+
+    def block_of(self, graphs: GraphSet) -> NDArray[np.float64] | None:
+        """Kernel values of other graphs of the same set, if there are any."""
+        whole, rows = graphs.origin
+        if self._kept_by(whole) is not self.kept or self.key not in self.kept:
+            return None
+        return self.kept[self.key][np.ix_(rows, self.rows)]
+
+    @staticmethod
+    def _kept_by(whole: GraphSet) -> dict[Any, NDArray[np.float64]]:
+        return whole.keep("kernel matrices", dict)
+
+
+class GraKeLKernel:
+    """A kernel with the interface of GraKeL, for the graphs of a GraphSet."""
+
+    def __init__(self, kernel: Any) -> None:
+        self.kernel = clone(kernel, safe=False)
+
+    def fit_transform(self, graphs: GraphSet) -> NDArray[np.float64]:
+        self.labels = labels_of(graphs)
+        values = self.kernel.fit_transform(self._convert(graphs))
+        self.n_graphs = len(graphs)
+        return _check_values(values, self.kernel, (len(graphs), self.n_graphs))
+
+    def transform(self, graphs: GraphSet) -> NDArray[np.float64]:
+        values = self.kernel.transform(self._convert(graphs))
+        return _check_values(values, self.kernel, (len(graphs), self.n_graphs))
+
+    def _convert(self, graphs: GraphSet) -> list[list[dict[int, Any]]]:
+        """Of each graph the neighbours and the labels of its nodes, as dictionaries.
+
+        Labels are numbers, because GraKeL sorts them, with those of training first.
+        """
+        label_of = label_columns(graphs, self.labels)[0].tolist()
+        neighbors, ends = graphs.neighbors.tolist(), graphs.edge_offsets.tolist()
+        starts = graphs.node_offsets.tolist()
+        return [
+            [
+                {
+                    v - first: dict.fromkeys(neighbors[ends[v] : ends[v + 1]], 1.0)
+                    for v in range(first, last)
+                },
+                dict(enumerate(label_of[first:last])),
+            ]
+            for first, last in pairwise(starts)
+        ]
+
+
+class FunctionKernel:
+    """A function of two lists of graphs."""
+
+    def __init__(self, function: Callable[[list[Any], list[Any]], Any]) -> None:
+        self.function = function
+
+    def fit_transform(self, graphs: list[Any]) -> NDArray[np.float64]:
+        self.graphs = graphs
+        return self.transform(graphs)
+
+    def transform(self, graphs: list[Any]) -> NDArray[np.float64]:
+        values = self.function(graphs, self.graphs)
+        return _check_values(values, self.function, (len(graphs), len(self.graphs)))
+
+
+def _check_values(values: Any, kernel: Any, shape: tuple[int, int]) -> NDArray[np.float64]:
+    values = np.asarray(values, dtype=np.float64)
+    if values.shape != shape:
+        raise ValueError(
+            f"The kernel {kernel!r} returned an array of shape {values.shape} for {shape[0]} and"
+            f" {shape[1]} graphs; it has to be {shape}."
+        )
+    if not np.isfinite(values).all():
+        row, column = np.argwhere(~np.isfinite(values))[0].tolist()
+        raise ValueError(
+            f"The kernel {kernel!r} returned {values[row, column]} for graph {row} and training"
+            f" graph {column}; values have to be finite."
+        )
+    return values

@@ -1,0 +1,567 @@
+"""Graph-kernel machines: GraphKernelSVC and GraphKernelSVR, and what they are made of.
+
+A kernel machine is a feature map (:mod:`sklofi.vectorizers`) and a linear machine, by way
+of a kernel matrix (:mod:`sklofi.gram`) or, for many graphs, without one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import dataclass
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, check_memory
+
+from sklofi.gram import (
+    FunctionKernel,
+    GraKeLKernel,
+    SharedMatrix,
+    fit_kernel,
+    intersection_kernel,
+    linear_kernel,
+    normalize_kernel,
+)
+from sklofi.graphs import GraphSet, as_graph_set
+from sklofi.paths import ShortestPathVectorizer
+from sklofi.reading import DEFAULT_NODE_LABEL
+from sklofi.targets import (
+    check_classes,
+    check_training_data,
+    weighted_mean_and_scale,
+    weights_of_classes,
+)
+from sklofi.vectorizers import (
+    GraphVectorizer,
+    VertexHistogramVectorizer,
+    WLVectorizer,
+)
+from sklofi.walks import RandomWalkKernel, RandomWalkVectorizer
+
+__all__ = [
+    "GraphKernelSVC",
+    "GraphKernelSVR",
+    "RandomWalkKernel",
+    "RandomWalkVectorizer",
+    "ShortestPathVectorizer",
+    "VertexHistogramVectorizer",
+    "WLVectorizer",
+    "intersection_kernel",
+    "linear_kernel",
+    "normalize_kernel",
+]
+
+# Kernels by name, made of the parameters of an estimator.
+KERNELS: dict[str, Callable[..., GraphVectorizer]] = {
+    "wl": WLVectorizer,
+    "wl-oa": lambda n_iter, **kwargs: WLVectorizer(n_iter, unary=True, **kwargs),
+    "vertex-histogram": lambda n_iter, **kwargs: VertexHistogramVectorizer(**kwargs),
+    "shortest-path": lambda n_iter, **kwargs: ShortestPathVectorizer(**kwargs),
+    "random-walk": RandomWalkVectorizer,
+}
+
+# For more training graphs than this the kernel matrix (0.8 GB) is avoided where it can be.
+LARGEST_MATRIX = 10_000
+
+# A slice of a set uses the kernel matrix of the whole set if it has this share of it.
+SHARE_OF_WHOLE = 0.25
+
+# Kernel values that are computed at a time in prediction (256 MB).
+VALUES_TOGETHER = 2**25
+
+# Folds that probabilities are calibrated on, if every class has as many graphs.
+CALIBRATION_FOLDS = 5
+
+LINEAR_ITERATIONS = 10_000
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class BaseKernelMachine(BaseEstimator):
+    """Base of the kernel machines: the road from graphs to kernel values.
+
+    A subclass gives `_machine`, the estimator of scikit-learn for kernel values or for
+    features.
+    """
+
+    kernel: Any = "wl"
+    n_iter: int = 5
+    C: float = 1.0
+    normalize: bool = True
+    node_label: Hashable | None = DEFAULT_NODE_LABEL
+    solver: str = "auto"
+    max_iter: int = -1
+    memory: Any = None
+    random_state: int | np.random.RandomState | None = None
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "kernel": [StrOptions(set(KERNELS)), HasMethods(["fit_transform", "transform"]), callable],
+        "n_iter": [Interval(Integral, 0, None, closed="left")],
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "normalize": ["boolean"],
+        "node_label": "no_validation",
+        "solver": [StrOptions({"auto", "gram", "linear"})],
+        "max_iter": [Interval(Integral, -1, None, closed="left")],
+        "memory": [str, HasMethods(["cache"]), None],
+        "random_state": ["random_state"],
+    }
+
+    def __sklearn_is_fitted__(self):
+        return hasattr(self, "svm_")
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        return tags
+
+    def __getstate__(self):
+        state = super().__getstate__()
+        if "_shared" in state:  # matrices that live with the graphs
+            state = {**state, "_shared": None}
+        return state
+
+    @property
+    def _labels_from(self):
+        """The node attribute; kernels of our own have made their choice."""
+        return getattr(self.kernel, "node_label", self.node_label)
+
+    def _fit_kernel(self, X, graphs, weight):
+        """What the machine learns from: kernel values, or features."""
+        kernel = self._make_kernel()
+        has_features = isinstance(kernel, GraphVectorizer)
+        if self.solver == "linear" and not has_features:
+            raise ValueError(
+                f'solver="linear" needs a kernel with features, but {self.kernel!r} gives only'
+                f' kernel values. Use solver="gram", or one of {sorted(KERNELS)}.'
+            )
+        self.solver_ = self.solver
+        if self.solver == "auto":
+            is_large = len(graphs) > LARGEST_MATRIX
+            self.solver_ = "linear" if has_features and is_large else "gram"
+        self._features = self._shared = None
+
+        compute = check_memory(self.memory).cache(fit_kernel)
+        if isinstance(kernel, FunctionKernel):
+            # A function is known by its name only: it would be taken for its former self.
+            self.kernel_, _, values = fit_kernel(kernel, _networkx_graphs(X, weight), True)
+            return values
+        if self.solver_ == "linear":
+            self.kernel_, features, _ = compute(kernel, graphs, False)
+            return features
+        if has_features and isinstance(X, GraphSet):
+            whole, rows = graphs.origin
+            if SHARE_OF_WHOLE * len(whole) <= len(graphs) and len(whole) <= LARGEST_MATRIX:
+                self._shared = SharedMatrix(whole, rows, kernel)
+                self.kernel_, self._features, _ = fit_kernel(kernel, graphs, False)
+                return self._shared.training_block(lambda: compute(clone(kernel), whole, True)[2])
+        self.kernel_, self._features, values = compute(kernel, graphs, True)
+        return values
+
+    def _make_kernel(self):
+        """An unfitted object that gives features or kernel values."""
+        if isinstance(self.kernel, str):
+            parameters = {"normalize": self.normalize, "node_label": self.node_label}
+            return KERNELS[self.kernel](self.n_iter, **parameters)
+        if isinstance(self.kernel, type):
+            raise TypeError(
+                f"kernel has to be an instance, got the class {self.kernel.__name__}:"
+                f" write kernel={self.kernel.__name__}()."
+            )
+        if isinstance(self.kernel, (GraphVectorizer, RandomWalkKernel)):
+            return clone(self.kernel)
+        if hasattr(self.kernel, "fit_transform"):
+            return GraKeLKernel(self.kernel)
+        return FunctionKernel(self.kernel)
+
+    def _machine_inputs(self, X) -> Iterator[Any]:
+        """The same as in training for other graphs, some of them at a time."""
+        check_is_fitted(self)
+        graphs = as_graph_set(X, self._labels_from, None)
+        if isinstance(self.kernel_, FunctionKernel):
+            yield self.kernel_.transform(_networkx_graphs(X))
+        elif (block := self._shared and self._shared.block_of(graphs)) is not None:
+            yield block
+        elif self._features is None:
+            yield self.kernel_.transform(graphs)
+        else:
+            features = self.kernel_.transform(graphs)
+            n_together = max(1, VALUES_TOGETHER // self._features.shape[0])
+            for start in range(0, len(graphs), n_together):
+                yield linear_kernel(features[start : start + n_together], self._features)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class GraphKernelSVC(ClassifierMixin, BaseKernelMachine):
+    """Support vector classifier of graphs with a graph kernel.
+
+    Parameters
+    ----------
+    kernel : str, object or callable, default="wl"
+        How graphs are compared:
+
+        - "wl": the Weisfeiler-Lehman subtree kernel, :class:`WLVectorizer`;
+        - "wl-oa": the Weisfeiler-Lehman optimal assignment kernel, the histogram
+          intersection of the same colours;
+        - "vertex-histogram": node labels alone, :class:`VertexHistogramVectorizer`;
+        - "shortest-path": pairs of labels and their distance,
+          :class:`ShortestPathVectorizer`;
+        - "random-walk": walks by their labels, :class:`RandomWalkVectorizer`;
+        - one of these vectorizers, or a :class:`RandomWalkKernel`, with parameters of its
+          own;
+        - an object with the interface of GraKeL's kernels: `fit_transform` and
+          `transform` that give kernel matrices. Graphs are converted for it, with their
+          node labels as integers;
+        - a callable that takes two lists of networkx graphs, as they are in `X`, and
+          returns the kernel matrix between them.
+
+    n_iter : int, default=5
+        Number of iterations of "wl" and "wl-oa", and length of the longest walks of
+        "random-walk". Not used for other kernels.
+
+    C : float, default=1.0
+        Regularisation: the smaller, the stronger.
+
+    normalize : bool, default=True
+        Whether to scale a kernel that is given by its name so that every graph has
+        similarity 1 with itself. Without it large graphs outweigh small ones, and the
+        optimisation can take very long.
+
+    node_label : hashable or None, default="label"
+        Node attribute with a categorical label: any hashable value. Under the default
+        name it may be absent, then all nodes count as alike. None ignores labels. For a
+        :class:`GraphSet`, and for vectorizers as kernels, it was chosen when they were
+        made.
+
+    solver : {"auto", "gram", "linear"}, default="auto"
+        "gram" computes the kernel matrix and gives it to libsvm
+        (:class:`sklearn.svm.SVC`). "linear" gives the features behind the kernel to
+        liblinear (:class:`sklearn.svm.LinearSVC`), which needs memory for the features
+        only; its loss is the squared hinge, several classes are told apart one against
+        the rest, so its predictions are near those of "gram", not the same. "auto" is
+        "linear" for more than 10,000 training graphs if the kernel has features, and
+        otherwise "gram".
+
+    max_iter : int, default=-1
+        Largest number of iterations of the solver; -1 is no limit for "gram", and 10,000
+        for "linear".
+
+    memory : str or object with the joblib.Memory interface, default=None
+        Where to keep kernel matrices and features on disk, so that fits which differ in
+        `C` only do not compute them again. Not used for callables. For a
+        :class:`GraphSet` the matrix of the whole set is kept in memory as well and shared
+        by all folds and candidates of a search.
+
+    random_state : int, RandomState instance or None, default=None
+        Determines the order in which the solver "linear" visits graphs.
+
+    class_weight : dict, "balanced" or None, default=None
+        Weights of the classes, multiplied with `sample_weight`; "balanced" makes them
+        inversely proportional to the frequency of the classes.
+
+    probability : bool, default=False
+        Whether to enable `predict_proba`, by calibration on up to five folds of the
+        training graphs (:class:`sklearn.calibration.CalibratedClassifierCV`). `fit` then
+        takes about five times as long, and `predict` gives the most probable class.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+
+    kernel_ : object
+        The kernel that was fitted.
+
+    solver_ : str
+        "gram" or "linear".
+
+    svm_ : SVC or LinearSVC
+        The machine of scikit-learn that was fitted.
+
+    See Also
+    --------
+    GraphKernelSVR : The same for numerical targets.
+    LoFIClassifier : A graph neural network for the same task.
+    compare : Which of them is better on some data.
+
+    Examples
+    --------
+    >>> from sklofi import GraphKernelSVC
+    >>> from sklofi.datasets import make_motif_graphs
+    >>> graphs, y = make_motif_graphs(120, random_state=0)
+    >>> classifier = GraphKernelSVC(kernel="wl-oa", n_iter=2)
+    >>> classifier.fit(graphs[:100], y[:100]).score(graphs[100:], y[100:])
+    1.0
+    """
+
+    class_weight: dict[Any, float] | str | None = None
+    probability: bool = False
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseKernelMachine._parameter_constraints,
+        "class_weight": [StrOptions({"balanced"}), dict, None],
+        "probability": ["boolean"],
+    }
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit the classifier to graphs and their classes.
+
+        Parameters
+        ----------
+        X : list of networkx graphs, or GraphSet
+            Training graphs.
+
+        y : array-like of shape (n_graphs,)
+            Classes of the graphs.
+
+        sample_weight : array-like of shape (n_graphs,), default=None
+            Weights of the graphs. Graphs of weight zero are left out altogether.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        self._validate_params()
+        vars(self).pop("svm_", None)  # a fit that fails leaves no half-fitted estimator
+        graphs, y, weight = check_training_data(
+            self, X, y, sample_weight, node_label=self._labels_from
+        )
+        self.classes_ = check_classes(y)
+        class_of = np.searchsorted(self.classes_, y)
+        weight = weight * weights_of_classes(self.class_weight, self.classes_, y, weight)[class_of]
+        n_folds = min(CALIBRATION_FOLDS, np.bincount(class_of).min())
+        if self.probability and n_folds < 2:
+            rare = self.classes_[np.bincount(class_of).argmin()]
+            raise ValueError(
+                f"probability=True needs at least 2 graphs of each class to calibrate on, but"
+                f" there is only one of class {rare!r}."
+            )
+        inputs = self._fit_kernel(X, graphs, sample_weight)
+        machine = self._machine()
+        if self.probability:
+            self._calibrated = CalibratedClassifierCV(machine, ensemble=False, cv=n_folds)
+            self._calibrated.fit(inputs, y, sample_weight=weight)
+            self.svm_ = self._calibrated.calibrated_classifiers_[0].estimator
+        else:
+            self.svm_ = machine.fit(inputs, y, sample_weight=weight)
+        return self
+
+    def decision_function(self, X):
+        """How clearly graphs belong to the classes.
+
+        Parameters
+        ----------
+        X : list of networkx graphs, or GraphSet
+            Graphs.
+
+        Returns
+        -------
+        values : ndarray of shape (n_graphs,) or (n_graphs, n_classes)
+            For two classes, above zero for the second; otherwise one column for each.
+        """
+        return np.concatenate([self.svm_.decision_function(x) for x in self._machine_inputs(X)])
+
+    def predict(self, X):
+        """Predict the class of each graph.
+
+        Parameters
+        ----------
+        X : list of networkx graphs, or GraphSet
+            Graphs.
+
+        Returns
+        -------
+        y : ndarray of shape (n_graphs,)
+            Predicted classes.
+        """
+        check_is_fitted(self)
+        machine = self._calibrated if self.probability else self.svm_
+        return np.concatenate([machine.predict(x) for x in self._machine_inputs(X)])
+
+    @available_if(lambda self: self.probability)
+    def predict_proba(self, X):
+        """Predict the probabilities of all classes. Only with `probability=True`.
+
+        Parameters
+        ----------
+        X : list of networkx graphs, or GraphSet
+            Graphs.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_graphs, n_classes)
+            The columns are in the order of `classes_`.
+        """
+        check_is_fitted(self)
+        inputs = self._machine_inputs(X)
+        return np.concatenate([self._calibrated.predict_proba(x) for x in inputs])
+
+    def _machine(self):
+        if self.solver_ == "gram":
+            # libsvm draws a seed, though nothing here is random.
+            return SVC(kernel="precomputed", C=self.C, max_iter=self.max_iter, random_state=0)
+        max_iter = LINEAR_ITERATIONS if self.max_iter == -1 else self.max_iter
+        return LinearSVC(C=self.C, max_iter=max_iter, random_state=self.random_state)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class GraphKernelSVR(RegressorMixin, BaseKernelMachine):
+    """Support vector regressor of graphs with a graph kernel.
+
+    The target is standardised inside, so that `C` and `epsilon` do not depend on its
+    scale.
+
+    Parameters
+    ----------
+    kernel : str, object or callable, default="wl"
+        How graphs are compared; see :class:`GraphKernelSVC`.
+
+    n_iter : int, default=5
+        Number of iterations of "wl" and "wl-oa", and length of the longest walks of
+        "random-walk". Not used for other kernels.
+
+    C : float, default=1.0
+        Regularisation: the smaller, the stronger.
+
+    normalize : bool, default=True
+        Whether to scale a kernel that is given by its name so that every graph has
+        similarity 1 with itself. Without it large graphs outweigh small ones, and the
+        optimisation can take very long.
+
+    node_label : hashable or None, default="label"
+        Node attribute with a categorical label: any hashable value. Under the default
+        name it may be absent, then all nodes count as alike. None ignores labels. For a
+        :class:`GraphSet`, and for vectorizers as kernels, it was chosen when they were
+        made.
+
+    solver : {"auto", "gram", "linear"}, default="auto"
+        "gram" computes the kernel matrix and gives it to libsvm
+        (:class:`sklearn.svm.SVR`). "linear" gives the features behind the kernel to
+        liblinear (:class:`sklearn.svm.LinearSVR`, with the squared loss), which needs
+        memory for the features only. "auto" is "linear" for more than 10,000 training
+        graphs if the kernel has features, and otherwise "gram".
+
+    max_iter : int, default=-1
+        Largest number of iterations of the solver; -1 is no limit for "gram", and 10,000
+        for "linear".
+
+    memory : str or object with the joblib.Memory interface, default=None
+        Where to keep kernel matrices and features on disk, so that fits which differ in
+        `C` only do not compute them again. Not used for callables. For a
+        :class:`GraphSet` the matrix of the whole set is kept in memory as well and shared
+        by all folds and candidates of a search.
+
+    random_state : int, RandomState instance or None, default=None
+        Determines the order in which the solver "linear" visits graphs.
+
+    epsilon : float, default=0.1
+        Deviations up to this many standard deviations of the target cost nothing.
+
+    Attributes
+    ----------
+    kernel_ : object
+        The kernel that was fitted.
+
+    solver_ : str
+        "gram" or "linear".
+
+    svm_ : SVR or LinearSVR
+        The machine of scikit-learn that was fitted, to the standardised target.
+
+    See Also
+    --------
+    GraphKernelSVC : The same for classes.
+    LoFIRegressor : A graph neural network for the same task.
+
+    Examples
+    --------
+    >>> from sklofi import GraphKernelSVR
+    >>> from sklofi.datasets import load_graph_atlas
+    >>> graphs, y = load_graph_atlas(target="spectral_radius")
+    >>> regressor = GraphKernelSVR(n_iter=2)
+    >>> bool(regressor.fit(graphs, y).score(graphs, y) > 0.9)
+    True
+    """
+
+    epsilon: float = 0.1
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        **BaseKernelMachine._parameter_constraints,
+        "epsilon": [Interval(Real, 0, None, closed="left")],
+    }
+
+    def fit(self, X, y, sample_weight=None):
+        """Fit the regressor to graphs and their targets.
+
+        Parameters
+        ----------
+        X : list of networkx graphs, or GraphSet
+            Training graphs.
+
+        y : array-like of shape (n_graphs,)
+            Targets.
+
+        sample_weight : array-like of shape (n_graphs,), default=None
+            Weights of the graphs. Graphs of weight zero are left out altogether.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        self._validate_params()
+        vars(self).pop("svm_", None)  # a fit that fails leaves no half-fitted estimator
+        graphs, y, weight = check_training_data(
+            self, X, y, sample_weight, node_label=self._labels_from, y_numeric=True
+        )
+        y = y.astype(np.float64)
+        (self._target_mean,), (self._target_scale,) = weighted_mean_and_scale(y[:, None], weight)
+        inputs = self._fit_kernel(X, graphs, sample_weight)
+        standardised = (y - self._target_mean) / self._target_scale
+        self.svm_ = self._machine().fit(inputs, standardised, sample_weight=weight)
+        return self
+
+    def predict(self, X):
+        """Predict the target of each graph.
+
+        Parameters
+        ----------
+        X : list of networkx graphs, or GraphSet
+            Graphs.
+
+        Returns
+        -------
+        y : ndarray of shape (n_graphs,)
+            Predicted targets.
+        """
+        standardised = np.concatenate([self.svm_.predict(x) for x in self._machine_inputs(X)])
+        return self._target_mean + self._target_scale * standardised
+
+    def _machine(self):
+        if self.solver_ == "gram":
+            machine = SVR(
+                kernel="precomputed", C=self.C, epsilon=self.epsilon, max_iter=self.max_iter
+            )
+            machine.random_state = 0  # not a parameter, yet libsvm draws a seed here as well
+            return machine
+        return LinearSVR(
+            C=self.C,
+            epsilon=self.epsilon,
+            loss="squared_epsilon_insensitive",
+            dual="auto",
+            max_iter=LINEAR_ITERATIONS if self.max_iter == -1 else self.max_iter,
+            random_state=self.random_state,
+        )
+
+
+def _networkx_graphs(X, sample_weight=None):
+    """The user's own graphs, without those of weight zero."""
+    graphs = list(X)
+    if sample_weight is None:
+        return graphs
+    return [graphs[i] for i in np.flatnonzero(sample_weight)]

@@ -1,0 +1,155 @@
+"""Shortest paths: graphs in, counts of pairs of nodes by their labels and distance out."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from sklofi.graphs import GraphSet, offsets_of, take_segments
+from sklofi.reading import DEFAULT_NODE_LABEL
+from sklofi.vectorizers import GraphVectorizer, label_columns, labels_of, number_codes
+
+# Shortest paths are searched from so many pairs of nodes at a time, which keeps the
+# working arrays in the cache.
+PAIRS_TOGETHER = 2**20
+
+
+class ShortestPathVectorizer(GraphVectorizer):
+    """Counts of pairs of nodes by their labels and their distance.
+
+    For every ordered pair of different nodes of which the second can be reached from the
+    first, the triplet (first label, second label, number of steps) is counted. The inner
+    product is the shortest-path kernel [1]_ of labelled graphs.
+
+    Parameters
+    ----------
+    normalize : bool, default=False
+        Whether to scale vectors to unit length, triplets that are in no training graph
+        included. A graph without edges stays a vector of zeros.
+
+    node_label : hashable or None, default="label"
+        Node attribute with a categorical label; see :class:`WLVectorizer`.
+
+    unary : bool, default=False
+        Whether to write counts in unary; see :class:`WLVectorizer`.
+
+    Attributes
+    ----------
+    n_features_out_ : int
+        Number of columns.
+
+    labels_ : list
+        The labels of the training graphs.
+
+    has_labels_ : bool
+        Whether the training graphs have labels.
+
+    triplets_ : ndarray of shape (n_triplets, 3)
+        Of each triplet the positions of the two labels in `labels_` and the distance.
+
+    References
+    ----------
+    .. [1] K. M. Borgwardt, H.-P. Kriegel, "Shortest-Path Kernels on Graphs", ICDM, 2005.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from sklofi.kernels import ShortestPathVectorizer
+    >>> graph = nx.path_graph(3)
+    >>> nx.set_node_attributes(graph, {0: "a", 1: "b", 2: "a"}, "label")
+    >>> vectorizer = ShortestPathVectorizer()
+    >>> vectorizer.fit_transform([graph]).toarray()
+    array([[2., 2., 2.]])
+    >>> vectorizer.get_feature_names_out().tolist()
+    ['a->b:1', 'b->a:1', 'a->a:2']
+    """
+
+    def __init__(
+        self,
+        *,
+        normalize: bool = False,
+        node_label: Hashable | None = DEFAULT_NODE_LABEL,
+        unary: bool = False,
+    ) -> None:
+        self.normalize = normalize
+        self.node_label = node_label
+        self.unary = unary
+
+    def _learn(self, graphs: GraphSet) -> sp.csr_array:
+        self.labels_ = labels_of(graphs)
+        self.triplets_ = np.empty((0, 3), dtype=np.int64)
+        counts, self.triplets_ = self._count_triplets(graphs)
+        return counts
+
+    def _count(self, graphs: GraphSet) -> sp.csr_array:
+        return self._count_triplets(graphs)[0]
+
+    def _count_triplets(self, graphs: GraphSet) -> tuple[sp.csr_array, NDArray[np.int64]]:
+        """How often each graph has each triplet: known ones first, then the others."""
+        label_of, n_labels = label_columns(graphs, self.labels_)
+        if n_labels**2 * max(len(graphs), graphs.n_nodes) >= 2**63:
+            raise ValueError(
+                f"X has {n_labels:,} distinct node labels, too many to count pairs of them."
+                " Labels are categories that nodes share; names of nodes are not."
+            )
+        graph_of = np.repeat(np.arange(len(graphs)), np.diff(graphs.node_offsets))
+        n_pairs = np.int64(n_labels) ** 2
+        found = []
+        for distance, sources, targets in _shortest_paths(graphs):
+            pair = label_of[sources] * np.int64(n_labels) + label_of[targets]
+            code, n_times = np.unique(graph_of[sources] * n_pairs + pair, return_counts=True)
+            graph, pair = np.divmod(code, n_pairs)
+            found.append((graph, distance * n_pairs + pair, n_times))
+        if not found:
+            return sp.csr_array((len(graphs), len(self.triplets_))), self.triplets_
+        graph, triplet, n_times = map(np.concatenate, zip(*found, strict=True))
+        known = self.triplets_ @ np.array([n_labels, 1, n_pairs])
+        column, codes = number_codes(triplet, known)
+        counts = sp.coo_array(
+            (n_times.astype(np.float64), (graph, column)), shape=(len(graphs), len(codes))
+        ).tocsr()
+        distances, pairs = np.divmod(codes, n_pairs)
+        return counts, np.column_stack([*np.divmod(pairs, n_labels), distances])
+
+    def _names(self) -> list[str]:
+        labels = self._label_names()
+        return [f"{labels[a]}->{labels[b]}:{steps}" for a, b, steps in self.triplets_.tolist()]
+
+
+def _shortest_paths(
+    graphs: GraphSet,
+) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.int64]]]:
+    """Yield distances of 1 or more, with sources and targets of all pairs of nodes that
+    are that far apart; the same distance may come several times.
+
+    A breadth-first search from many nodes at once, each with the nodes of its graph.
+    """
+    n_targets = np.repeat(np.diff(graphs.node_offsets), np.diff(graphs.node_offsets))
+    first_node = np.repeat(graphs.node_offsets[:-1], np.diff(graphs.node_offsets))
+    block_of = offsets_of(n_targets)[:-1] // PAIRS_TOGETHER
+    for block in np.split(np.arange(graphs.n_nodes), np.flatnonzero(np.diff(block_of)) + 1):
+        # The pair (u, v) is at position start[u - block[0]] + v, v counted in its graph.
+        offsets = offsets_of(n_targets[block])
+        start = offsets[:-1]
+        is_new = np.ones(offsets[-1], dtype=bool)
+        winner = np.empty(offsets[-1], dtype=np.int32)
+        sources, targets = block, block
+        is_new[start + block - first_node[block]] = False
+        for distance in range(1, graphs.n_nodes):
+            edges, ends = take_segments(graphs.edge_offsets, targets)
+            sources = np.repeat(sources, np.diff(ends))
+            pairs = start[sources - block[0]] + graphs.neighbors[edges]
+            new = np.flatnonzero(is_new[pairs])
+            sources, pairs = sources[new], pairs[new]
+            # Of several ways to the same node, one goes on.
+            winner[pairs] = np.arange(len(pairs), dtype=np.int32)
+            one = np.flatnonzero(winner[pairs] == np.arange(len(pairs)))
+            sources, pairs = sources[one], pairs[one]
+            if not len(pairs):
+                break
+            is_new[pairs] = False
+            targets = pairs - start[sources - block[0]] + first_node[sources]
+            yield distance, sources, targets

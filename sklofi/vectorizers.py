@@ -1,0 +1,523 @@
+"""Feature maps: graphs in, sparse matrices of counts out.
+
+Each map counts parts of a graph: labels, coloured neighbourhoods, shortest paths, walks.
+The inner product of two such vectors is a graph kernel, so a kernel machine is one of
+these and a linear machine; see :mod:`sklofi.kernels`.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Iterator
+from itertools import pairwise
+from numbers import Integral
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
+
+from sklofi.egonets import (
+    count_classes,
+    distinct_rows,
+    first_positions,
+    neighbor_nodes,
+)
+from sklofi.graphs import GraphSet, as_graph_set, offsets_of
+from sklofi.reading import DEFAULT_NODE_LABEL
+
+# Names of features that would be longer are cut short.
+LONGEST_NAME = 100
+
+# Shortest paths are searched from so many pairs of nodes at a time, which keeps the
+# working arrays in the cache.
+PAIRS_TOGETHER = 2**20
+
+
+class GraphVectorizer(TransformerMixin, BaseEstimator):
+    """Base of the feature maps.
+
+    A subclass gives `_learn`, which makes a vocabulary of the graphs, `_count`, which
+    counts what is in the vocabulary in its first columns and everything else in further
+    ones, and `_names`.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "normalize": ["boolean"],
+        "node_label": "no_validation",
+        "unary": ["boolean"],
+    }
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn what there is to count.
+
+        Parameters
+        ----------
+        X : list of networkx graphs, or GraphSet
+            Training graphs.
+
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+            The fitted transformer.
+        """
+        self.fit_transform(X, y)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> sp.csr_array:
+        """Learn what there is to count, and count it.
+
+        Parameters
+        ----------
+        X : list of networkx graphs, or GraphSet
+            Training graphs.
+
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        counts : scipy.sparse.csr_array of shape (n_graphs, n_features)
+        """
+        self._validate_params()
+        graphs = self._check_graphs(X)
+        self.has_labels_ = graphs.label_ids is not None
+        counts = self._learn(graphs)
+        if self.unary:
+            self._largest = _column_maxima(counts)
+        self.n_features_out_ = int(self._largest.sum()) if self.unary else counts.shape[1]
+        return self._finish(counts, counts.shape[1])
+
+    def transform(self, X: Any) -> sp.csr_array:
+        """Count in other graphs what was found in the training graphs.
+
+        Parameters
+        ----------
+        X : list of networkx graphs, or GraphSet
+            Graphs.
+
+        Returns
+        -------
+        counts : scipy.sparse.csr_array of shape (n_graphs, n_features)
+            What no training graph has is not in it, but counts in the norm if
+            `normalize` is true.
+        """
+        check_is_fitted(self)
+        graphs = self._check_graphs(X)
+        if (graphs.label_ids is not None) != self.has_labels_:
+            here, there = ("without", "with") if self.has_labels_ else ("with", "without")
+            raise ValueError(
+                f"X has graphs {here} node labels, but {type(self).__name__} was fitted on"
+                f" graphs {there} node labels. Convert both in the same way."
+            )
+        n_known = len(self._largest) if self.unary else self.n_features_out_
+        return self._finish(self._count(graphs), n_known)
+
+    def get_feature_names_out(self, input_features: None = None) -> NDArray[np.object_]:
+        """Names of the columns, as they can be read.
+
+        Parameters
+        ----------
+        input_features : None
+            Ignored: graphs have no feature names.
+
+        Returns
+        -------
+        names : ndarray of str
+        """
+        check_is_fitted(self)
+        names = self._names()
+        if self.unary:
+            largest = self._largest.tolist()
+            names = [
+                f"{name}>={count}"
+                for name, most in zip(names, largest, strict=True)
+                for count in range(1, most + 1)
+            ]
+        return np.asarray(names, dtype=object)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "n_features_out_")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:  # the name that scikit-learn looks for
+        return self.n_features_out_
+
+    def _label_names(self) -> list[str]:
+        return [_label_name(label) for label in self.labels_] if self.has_labels_ else ["o"]
+
+    def _check_graphs(self, X: Any) -> GraphSet:
+        graphs = as_graph_set(X, self.node_label, None)
+        if graphs.features is not None and graphs.label_ids is None:
+            warnings.warn(
+                f"{type(self).__name__} counts categorical node labels. X has none, only"
+                " continuous node features, so all nodes are taken as alike.",
+                UserWarning,
+                stacklevel=3,
+            )
+        return graphs
+
+    def _finish(self, counts: sp.csr_array, n_known: int) -> sp.csr_array:
+        """Scale, and leave out what is not known, in that order."""
+        norms = np.sqrt((counts if self.unary else counts.power(2)).sum(axis=1))
+        counts = counts[:, :n_known] if n_known < counts.shape[1] else counts
+        if self.unary:
+            counts = unary_counts(counts, self._largest)
+        if self.normalize:
+            norms[norms == 0] = 1  # nothing to count, nothing to scale
+            counts.data /= np.repeat(norms, np.diff(counts.indptr))
+        return _with_short_indices(counts)
+
+
+class WLVectorizer(GraphVectorizer):
+    """Counts of Weisfeiler-Lehman colours.
+
+    A node's first colour is its label. In each iteration its new colour is its present
+    one together with the multiset of its neighbours' (in a directed graph, of its
+    successors'), so that a colour of iteration k describes everything within k steps that
+    a walker could see. The inner product of two vectors of counts is the
+    Weisfeiler-Lehman subtree kernel [1]_; with `unary=True` it is the Weisfeiler-Lehman
+    optimal assignment kernel [2]_.
+
+    Colours are found by hashing and then verified entry by entry, so that two different
+    neighbourhoods cannot end in the same column. Columns are ordered by iteration, labels
+    as they sort and later colours as they turn up.
+
+    Parameters
+    ----------
+    n_iter : int, default=4
+        Number of iterations. With 0 the labels alone are counted.
+
+    normalize : bool, default=False
+        Whether to scale vectors to unit length, colours that are in no training graph
+        included.
+
+    node_label : hashable or None, default="label"
+        Node attribute with a categorical label. Under the default name it may be absent,
+        then all nodes start alike. None ignores labels. For a :class:`GraphSet` it was
+        chosen when it was made.
+
+    unary : bool, default=False
+        Whether to write counts in unary: three nodes of a colour become three ones, "at
+        least 1", "at least 2" and "at least 3". The inner product of such vectors is the
+        sum of the smaller counts, the histogram intersection.
+
+    Attributes
+    ----------
+    n_features_out_ : int
+        Number of columns.
+
+    n_colors_ : ndarray of shape (n_iter + 1,)
+        Number of colours of each iteration in the training graphs.
+
+    labels_ : list
+        The labels of the training graphs, the colours of iteration 0.
+
+    has_labels_ : bool
+        Whether the training graphs have labels.
+
+    See Also
+    --------
+    GraphKernelSVC : A kernel machine on top of this.
+
+    References
+    ----------
+    .. [1] N. Shervashidze, P. Schweitzer, E. J. van Leeuwen, K. Mehlhorn,
+       K. M. Borgwardt, "Weisfeiler-Lehman Graph Kernels", JMLR 12, 2011.
+
+    .. [2] N. M. Kriege, P.-L. Giscard, R. C. Wilson, "On Valid Optimal Assignment Kernels
+       and Applications to Graph Classification", NIPS, 2016.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from sklofi import WLVectorizer
+    >>> water = nx.Graph([(0, 1), (0, 2)])
+    >>> nx.set_node_attributes(water, {0: "O", 1: "H", 2: "H"}, "label")
+    >>> vectorizer = WLVectorizer(n_iter=1)
+    >>> vectorizer.fit_transform([water]).toarray()
+    array([[2., 1., 1., 2.]])
+    >>> vectorizer.get_feature_names_out().tolist()
+    ['0:H', '0:O', '1:O(2*H)', '1:H(O)']
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_iter": [Interval(Integral, 0, None, closed="left")],
+        **GraphVectorizer._parameter_constraints,
+    }
+
+    def __init__(
+        self,
+        n_iter: int = 4,
+        *,
+        normalize: bool = False,
+        node_label: Hashable | None = DEFAULT_NODE_LABEL,
+        unary: bool = False,
+    ) -> None:
+        self.n_iter = n_iter
+        self.normalize = normalize
+        self.node_label = node_label
+        self.unary = unary
+
+    def _learn(self, graphs: GraphSet) -> sp.csr_array:
+        self.labels_ = labels_of(graphs)
+        self._neighborhoods: list[sp.csr_array] = []
+        colors, n_colors = label_columns(graphs, self.labels_)
+        counts = [count_classes(colors, graphs.node_offsets, n_colors)]
+        for _ in range(self.n_iter):
+            rows = _colored_neighborhoods(graphs, colors, n_colors)
+            colors, n_colors = _number_rows(rows)
+            self._neighborhoods.append(rows[first_positions(colors)])
+            counts.append(count_classes(colors, graphs.node_offsets, n_colors))
+        self.n_colors_ = np.array([level.shape[1] for level in counts])
+        return sp.hstack(counts, format="csr", dtype=np.float64)
+
+    def _count(self, graphs: GraphSet) -> sp.csr_array:
+        colors, n_colors = label_columns(graphs, self.labels_)
+        counts = [count_classes(colors, graphs.node_offsets, n_colors)]
+        for known in self._neighborhoods:
+            rows = _colored_neighborhoods(graphs, colors, n_colors)
+            colors, n_colors = _number_rows(rows, known)
+            counts.append(count_classes(colors, graphs.node_offsets, n_colors))
+        n_known = self.n_colors_.tolist()
+        known_and_new = [
+            *(level[:, :n] for level, n in zip(counts, n_known, strict=True)),
+            *(level[:, n:] for level, n in zip(counts, n_known, strict=True)),
+        ]
+        return sp.hstack(known_and_new, format="csr", dtype=np.float64)
+
+    def _names(self) -> list[str]:
+        roots = shorter = self._label_names()
+        names = [f"0:{name}" for name in roots]
+        root_of = np.arange(len(roots))
+        for iteration, rows in enumerate(self._neighborhoods, start=1):
+            own, others = _parts_of_neighborhoods(rows)
+            root_of = root_of[own]  # a colour knows the label that it grew from
+            longer = []
+            for color, neighbors in enumerate(others):
+                parts = (f"{n}*{shorter[c]}" if n > 1 else shorter[c] for c, n in neighbors)
+                name = f"{roots[root_of[color]]}({','.join(parts)})"
+                if len(name) > LONGEST_NAME:
+                    n_neighbors = sum(n for _, n in neighbors)
+                    name = f"{roots[root_of[color]]}({n_neighbors} neighbors)#{color}"
+                longer.append(name)
+            names += [f"{iteration}:{name}" for name in longer]
+            shorter = longer
+        return names
+
+
+class VertexHistogramVectorizer(WLVectorizer):
+    """Counts of node labels, whatever the edges are.
+
+    The inner product is the vertex histogram kernel, the Weisfeiler-Lehman kernel without
+    any iteration.
+
+    Parameters
+    ----------
+    normalize : bool, default=False
+        Whether to scale vectors to unit length, labels that are in no training graph
+        included.
+
+    node_label : hashable or None, default="label"
+        Node attribute with a categorical label; see :class:`WLVectorizer`.
+
+    unary : bool, default=False
+        Whether to write counts in unary; see :class:`WLVectorizer`.
+
+    Attributes
+    ----------
+    n_features_out_ : int
+        Number of columns.
+
+    labels_ : list
+        The labels of the training graphs, in the order of the columns.
+
+    has_labels_ : bool
+        Whether the training graphs have labels.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from sklofi.kernels import VertexHistogramVectorizer
+    >>> graph = nx.path_graph(3)
+    >>> nx.set_node_attributes(graph, {0: "a", 1: "b", 2: "a"}, "label")
+    >>> VertexHistogramVectorizer().fit_transform([graph]).toarray()
+    array([[2., 1.]])
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = GraphVectorizer._parameter_constraints
+    n_iter = 0
+
+    def __init__(
+        self,
+        *,
+        normalize: bool = False,
+        node_label: Hashable | None = DEFAULT_NODE_LABEL,
+        unary: bool = False,
+    ) -> None:
+        self.normalize = normalize
+        self.node_label = node_label
+        self.unary = unary
+
+    def _names(self) -> list[str]:
+        return self._label_names()
+
+
+# Labels and names.
+
+
+def labels_of(graphs: GraphSet) -> list[Hashable]:
+    """The labels that occur; a single None where there are none."""
+    if graphs.label_ids is None:
+        return [None]
+    return [graphs.labels[i] for i in np.unique(graphs.label_ids).tolist()]
+
+
+def label_columns(graphs: GraphSet, known: list[Hashable]) -> tuple[NDArray[np.int32], int]:
+    """Of each node the position of its label in a list, or a number beyond its end, a
+    different one for each label that is not in it; and the number of numbers."""
+    if graphs.label_ids is None:
+        return np.zeros(graphs.n_nodes, dtype=np.int32), 1
+    column_of = {label: column for column, label in enumerate(known)}
+    for label in graphs.labels:
+        column_of.setdefault(label, len(column_of))
+    columns = np.array([column_of[label] for label in graphs.labels], dtype=np.int32)
+    return columns[graphs.label_ids], len(column_of)
+
+
+def _label_name(label: Hashable) -> str:
+    """A label as it can be read, different for "1" and 1."""
+    if isinstance(label, str) and label.isidentifier() and label != "None":
+        return label
+    return repr(label)
+
+
+# Colours.
+
+
+def _colored_neighborhoods(
+    graphs: GraphSet, colors: NDArray[np.int32], n_colors: int
+) -> sp.csr_array:
+    """A row for each node: a one in column ``2 * c`` if its own colour is c, and in column
+    ``2 * c + 1`` how many neighbours of the colour c it has."""
+    n_nodes = graphs.n_nodes
+    # Segment v holds node v itself, then its neighbours.
+    offsets = graphs.edge_offsets + np.arange(n_nodes + 1)
+    entries = np.empty(offsets[-1], dtype=np.int32)
+    is_neighbor = np.ones(len(entries), dtype=bool)
+    is_neighbor[offsets[:-1]] = False
+    entries[offsets[:-1]] = 2 * colors
+    entries[is_neighbor] = 2 * colors[neighbor_nodes(graphs)] + 1
+    return count_classes(entries, offsets, 2 * n_colors)
+
+
+def _number_rows(
+    rows: sp.csr_array, known: sp.csr_array | None = None
+) -> tuple[NDArray[np.int32], int]:
+    """Numbers of the rows: of equal known rows, or further ones in the order in which
+    they turn up, the same for equal rows; and how many numbers there are."""
+    n_known = 0
+    if known is not None:
+        n_known = known.shape[0]
+        known = sp.csr_array(
+            (known.data, known.indices, known.indptr), shape=(n_known, rows.shape[1])
+        )
+        rows = sp.vstack([known, rows], format="csr")
+    class_of = distinct_rows(rows)
+    # Known rows come first and are distinct, so the order of turning up is their own.
+    order = np.argsort(first_positions(class_of))
+    number_of = np.empty(len(order), dtype=np.int32)
+    number_of[order] = np.arange(len(order), dtype=np.int32)
+    return number_of[class_of[n_known:]], len(order)
+
+
+def _parts_of_neighborhoods(
+    rows: sp.csr_array,
+) -> tuple[NDArray[np.int64], Iterator[list[tuple[int, int]]]]:
+    """The own colour of each row of :func:`_colored_neighborhoods`, and the colours of the
+    neighbours with their numbers."""
+    is_own = rows.indices % 2 == 0
+    own = rows.indices[is_own] // 2
+
+    def others() -> Iterator[list[tuple[int, int]]]:
+        indices, data = rows.indices.tolist(), rows.data.tolist()
+        for start, stop in pairwise(rows.indptr.tolist()):
+            yield [(indices[i] // 2, data[i]) for i in range(start, stop) if indices[i] % 2]
+
+    return own, others()
+
+
+# Sparse matrices.
+
+
+def _column_maxima(counts: sp.csr_array) -> NDArray[np.int64]:
+    largest = np.zeros(counts.shape[1], dtype=np.int64)
+    np.maximum.at(largest, counts.indices, counts.data.astype(np.int64))
+    return largest
+
+
+def _with_short_indices(matrix: sp.csr_array) -> sp.csr_array:
+    """With indices of 32 bits if they suffice; liblinear knows no others."""
+    if max(matrix.nnz, *matrix.shape) < 2**31:
+        matrix.indices = matrix.indices.astype(np.int32, copy=False)
+        matrix.indptr = matrix.indptr.astype(np.int32, copy=False)
+    return matrix
+
+
+def unary_counts(counts: sp.csr_array, largest: NDArray[np.int64] | None = None) -> sp.csr_array:
+    """Write counts in unary, so that inner products become histogram intersections.
+
+    Parameters
+    ----------
+    counts : scipy.sparse.csr_array of shape (n_rows, n_columns)
+        Whole numbers, none negative.
+
+    largest : ndarray of shape (n_columns,), default=None
+        How many columns each column becomes, by default as many as its largest count.
+        Larger counts are cut off.
+
+    Returns
+    -------
+    ones : scipy.sparse.csr_array of shape (n_rows, largest.sum())
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> from sklofi.vectorizers import unary_counts
+    >>> unary_counts(sp.csr_array([[2.0, 1.0], [0.0, 3.0]])).toarray()
+    array([[1., 1., 1., 0., 0.],
+           [0., 0., 1., 1., 1.]])
+    """
+    largest = _column_maxima(counts) if largest is None else largest
+    offsets = offsets_of(largest)
+    n_ones = np.minimum(counts.data.astype(np.int64), largest[counts.indices])
+    ends = offsets_of(n_ones)
+    columns = np.arange(ends[-1]) + np.repeat(offsets[counts.indices] - ends[:-1], n_ones)
+    return sp.csr_array(
+        (np.ones(len(columns)), columns, ends[counts.indptr]),
+        shape=(counts.shape[0], int(offsets[-1])),
+    )
+
+
+def number_codes(
+    codes: NDArray[np.int64], known: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Position of each code among the known ones followed by the others in ascending
+    order, and that list."""
+    distinct, which = np.unique(codes, return_inverse=True)
+    listed = np.concatenate([known, np.setdiff1d(distinct, known)])
+    order = np.argsort(listed)
+    return order[np.searchsorted(listed, distinct, sorter=order)][which], listed
