@@ -14,6 +14,7 @@ __all__ = [
     "LoFIClassifier",
     "LoFIRegressor",
     "WLVectorizer",
+    "compare",
 ]
 
 # Imported on first use, so that graphs and data sets do not wait for torch.
@@ -23,6 +24,7 @@ _LAZY = {
     "LoFIClassifier": "sklofi.estimators",
     "LoFIRegressor": "sklofi.estimators",
     "WLVectorizer": "sklofi.kernels",
+    "compare": "sklofi.comparison",
 }
 
 

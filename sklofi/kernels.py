@@ -336,7 +336,7 @@ class GraphKernelSVC(ClassifierMixin, BaseKernelMachine):
         weight = weight * weights_of_classes(self.class_weight, self.classes_, y, weight)[class_of]
         n_folds = min(CALIBRATION_FOLDS, np.bincount(class_of).min())
         if self.probability and n_folds < 2:
-            rare = self.classes_[np.bincount(class_of).argmin()]
+            rare = self.classes_.tolist()[np.bincount(class_of).argmin()]
             raise ValueError(
                 f"probability=True needs at least 2 graphs of each class to calibrate on, but"
                 f" there is only one of class {rare!r}."

@@ -7,7 +7,19 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.validation import validate_data
 
-from sklofi import LoFIClassifier, LoFIRegressor
+from sklofi import (
+    GraphKernelSVC,
+    GraphKernelSVR,
+    LoFIClassifier,
+    LoFIRegressor,
+    WLVectorizer,
+)
+from sklofi.kernels import (
+    RandomWalkKernel,
+    RandomWalkVectorizer,
+    ShortestPathVectorizer,
+    VertexHistogramVectorizer,
+)
 from sklofi.testing import graph_estimator_checks
 
 SMALL = {"n_layers": 2, "n_masks": 8, "n_words": 4, "max_epochs": 60, "random_state": 0}
@@ -68,15 +80,43 @@ def test_scikit_learn_checks_pass_through_a_pipeline(estimator, check):
     check(estimator)  # raises what it finds
 
 
+def count_of_nodes(graphs, others):
+    """A kernel function: products of the numbers of nodes with each label."""
+    vectorizer = VertexHistogramVectorizer(normalize=True)
+    features = vectorizer.fit_transform(others)
+    return (vectorizer.transform(graphs) @ features.T).toarray()
+
+
+GRAPH_ESTIMATORS = {
+    "LoFIClassifier": LoFIClassifier(max_epochs=5, n_masks=4),
+    "LoFIRegressor": LoFIRegressor(max_epochs=20, n_masks=4),
+    "wl": GraphKernelSVC(n_iter=2),
+    "wl-oa": GraphKernelSVC(kernel="wl-oa", n_iter=2),
+    "vertex-histogram": GraphKernelSVC(kernel="vertex-histogram"),
+    "shortest-path": GraphKernelSVC(kernel="shortest-path"),
+    "random-walk": GraphKernelSVC(kernel="random-walk", n_iter=2),
+    "RandomWalkKernel": GraphKernelSVC(kernel=RandomWalkKernel(decay=0.001)),
+    "vectorizer": GraphKernelSVC(kernel=ShortestPathVectorizer(normalize=True, unary=True)),
+    "function": GraphKernelSVC(kernel=count_of_nodes),
+    "probability": GraphKernelSVC(n_iter=2, probability=True),
+    "linear": GraphKernelSVC(n_iter=2, solver="linear"),
+    "linear-probability": GraphKernelSVC(kernel="wl-oa", solver="linear", probability=True),
+    "SVR": GraphKernelSVR(n_iter=2),
+    "SVR-linear": GraphKernelSVR(kernel="wl-oa", n_iter=2, solver="linear"),
+    "WLVectorizer": WLVectorizer(2),
+    "WLVectorizer-unary": WLVectorizer(2, normalize=True, unary=True),
+    "VertexHistogramVectorizer": VertexHistogramVectorizer(),
+    "ShortestPathVectorizer": ShortestPathVectorizer(normalize=True),
+    "RandomWalkVectorizer": RandomWalkVectorizer(2),
+}
+
+
 @pytest.mark.parametrize(
     "check",
     [
-        pytest.param(check, id=f"{type(estimator).__name__}-{name}")
-        for estimator in (
-            LoFIClassifier(max_epochs=5, n_masks=4),
-            LoFIRegressor(max_epochs=20, n_masks=4),
-        )
-        for name, check in graph_estimator_checks(estimator)
+        pytest.param(check, id=f"{name}-{check_name}")
+        for name, estimator in GRAPH_ESTIMATORS.items()
+        for check_name, check in graph_estimator_checks(estimator)
     ],
 )
 def test_graph_checks_pass(check):

@@ -1,0 +1,414 @@
+"""Estimators side by side on the same folds, and whether a difference means anything."""
+
+from __future__ import annotations
+
+import time
+import traceback
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from scipy import stats
+from sklearn.base import clone, is_classifier
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import KFold, StratifiedKFold, check_cv
+from sklearn.utils import _safe_indexing
+from tqdm import tqdm
+
+__all__ = ["Comparison", "Failure", "compare", "corrected_t_test"]
+
+
+def compare(
+    estimators: Mapping[str, Any],
+    X: Any,
+    y: Any,
+    *,
+    cv: Any = 10,
+    scoring: Any = None,
+    baseline: str | None = None,
+    alpha: float = 0.05,
+    groups: Any = None,
+    random_state: int | None = 0,
+    n_jobs: int | None = None,
+    verbose: int = 0,
+) -> Comparison:
+    """Compare estimators on the same folds.
+
+    Each estimator is fitted and scored once in every fold, on the same training and test
+    graphs as the others. What has to be tuned should be tuned inside, on the training
+    graphs: pass a search (such as `GridSearchCV`) in place of the estimator.
+
+    Parameters
+    ----------
+    estimators : dict of str to estimator
+        What to compare. Estimators are cloned, not changed.
+
+    X : list of networkx graphs, or GraphSet
+        The graphs, or whatever the estimators take. A :class:`GraphSet` is converted once,
+        and kernel matrices and neighbourhoods are shared between folds.
+
+    y : array-like of shape (n_graphs,)
+        The targets.
+
+    cv : int, cross-validation splitter or iterable, default=10
+        The folds. A number gives so many shuffled folds, stratified by class for
+        classifiers.
+
+    scoring : str, callable or None, default=None
+        The score, in the words of scikit-learn; larger is better. By default the first
+        estimator's own: accuracy, or R².
+
+    baseline : str, default=None
+        The estimator that the others are tested against, by default the first.
+
+    alpha : float, default=0.05
+        Level of significance of the verdicts.
+
+    groups : array-like of shape (n_graphs,), default=None
+        Groups for splitters that need them.
+
+    random_state : int or None, default=0
+        Determines the shuffling if `cv` is a number. Estimators have their own.
+
+    n_jobs : int or None, default=None
+        Number of fits that run at a time.
+
+    verbose : int, default=0
+        Whether to show a progress bar.
+
+    Returns
+    -------
+    comparison : Comparison
+        Scores and times of all folds. A fit that failed has the score NaN, and its error
+        is in `comparison.failures`.
+
+    Examples
+    --------
+    >>> from sklofi import GraphKernelSVC, compare
+    >>> from sklofi.datasets import make_motif_graphs
+    >>> graphs, y = make_motif_graphs(100, random_state=0)
+    >>> kernels = {name: GraphKernelSVC(kernel=name) for name in ("wl", "vertex-histogram")}
+    >>> comparison = compare(kernels, graphs, y, cv=5)
+    >>> comparison.means()["wl"] > comparison.means()["vertex-histogram"]
+    True
+    """
+    estimators = dict(estimators)
+    if not estimators:
+        raise ValueError("There is nothing to compare: estimators is empty.")
+    baseline = next(iter(estimators)) if baseline is None else baseline
+    if baseline not in estimators:
+        raise ValueError(f"baseline={baseline!r} is none of the estimators {list(estimators)}.")
+    first = next(iter(estimators.values()))
+    if isinstance(cv, int):
+        kind = StratifiedKFold if is_classifier(first) else KFold
+        cv = kind(cv, shuffle=True, random_state=random_state)
+    splitter = check_cv(cv, y, classifier=is_classifier(first))
+    folds = list(splitter.split(X, y, groups))
+    scorers = {name: check_scoring(one, scoring=scoring) for name, one in estimators.items()}
+
+    # All estimators on one fold before the next, so that early results compare fairly and
+    # a cache that holds one fold is used.
+    tasks = [(name, fold) for fold in range(len(folds)) for name in estimators]
+    run = Parallel(n_jobs=n_jobs, return_as="generator")(
+        delayed(_fit_and_score)(estimators[name], scorers[name], X, y, *folds[fold])
+        for name, fold in tasks
+    )
+    shape = (len(estimators), len(folds))
+    scores, fit_times, score_times = (np.full(shape, np.nan) for _ in range(3))
+    failures = []
+    row = {name: i for i, name in enumerate(estimators)}
+    bar = tqdm(zip(tasks, run, strict=True), total=len(tasks), disable=not verbose)
+    for (name, fold), result in bar:
+        bar.set_postfix_str(f"{name}, fold {fold}")
+        at = row[name], fold
+        scores[at], fit_times[at], score_times[at] = result[:3]
+        if result[3] is not None:
+            failures.append(Failure(name, fold, *result[3]))
+    return Comparison(
+        names=tuple(estimators),
+        scores=scores,
+        fit_times=fit_times,
+        score_times=score_times,
+        test_share=float(np.mean([len(test) / len(train) for train, test in folds])),
+        baseline=baseline,
+        metric=scoring if isinstance(scoring, str) else _metric_name(scoring, first),
+        alpha=alpha,
+        failures=tuple(failures),
+    )
+
+
+def _metric_name(scoring: Any, estimator: Any) -> str:
+    if scoring is not None:
+        return getattr(scoring, "__name__", "score")
+    return "accuracy" if is_classifier(estimator) else "R²"
+
+
+def _fit_and_score(
+    estimator: Any, scorer: Any, X: Any, y: Any, train: Any, test: Any
+) -> tuple[float, float, float, tuple[str, str] | None]:
+    """Score, seconds of fitting and of scoring, and what went wrong, if anything did."""
+    fit_time = score_time = score = float("nan")
+    start = time.perf_counter()
+    try:
+        estimator = clone(estimator)
+        estimator.fit(_safe_indexing(X, train), _safe_indexing(y, train))
+        fit_time = time.perf_counter() - start
+        start = time.perf_counter()
+        score = float(scorer(estimator, _safe_indexing(X, test), _safe_indexing(y, test)))
+        score_time = time.perf_counter() - start
+    except Exception as error:  # the others go on; this one is reported
+        message = f"{type(error).__name__}: {error}"
+        return float("nan"), fit_time, score_time, (message, traceback.format_exc())
+    return score, fit_time, score_time, None
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A fit or prediction that raised an error."""
+
+    name: str
+    fold: int
+    message: str
+    traceback: str
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison:
+    """What :func:`compare` found; print it, or see :meth:`to_frame` and :meth:`plot`.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The estimators.
+
+    scores, fit_times, score_times : ndarray of shape (n_estimators, n_folds)
+        Score, seconds of fitting and seconds of predicting and scoring in each fold; NaN
+        where it failed.
+
+    test_share : float
+        Test graphs for each training graph.
+
+    baseline : str
+        The estimator that the others are tested against.
+
+    metric : str
+        Name of the score.
+
+    alpha : float
+        Level of significance.
+
+    failures : tuple of Failure
+        Errors, with `name`, `fold`, `message` and `traceback`.
+    """
+
+    names: tuple[str, ...]
+    scores: NDArray[np.float64]
+    fit_times: NDArray[np.float64]
+    score_times: NDArray[np.float64]
+    test_share: float
+    baseline: str
+    metric: str = "score"
+    alpha: float = 0.05
+    failures: tuple[Failure, ...] = ()
+
+    def means(self) -> dict[str, float]:
+        """Mean score of each estimator over the folds that did not fail."""
+        return {row["estimator"]: row["mean"] for row in self.rows()}
+
+    def p_values(self) -> dict[str, float]:
+        """Of each estimator but the baseline, how likely a difference from it of at least
+        this size would be without a true one.
+
+        The test is the paired t-test of Nadeau and Bengio, which allows for the overlap
+        of training sets; see :func:`corrected_t_test`. Where several estimators are
+        tested, p-values are adjusted by the method of Holm.
+        """
+        reference = self.scores[self.names.index(self.baseline)]
+        raw = {
+            name: corrected_t_test(scores - reference, self.test_share)
+            for name, scores in zip(self.names, self.scores, strict=True)
+            if name != self.baseline
+        }
+        tested = sorted((p, name) for name, p in raw.items() if p == p)
+        adjusted, largest = dict(raw), 0.0
+        for i, (p, name) in enumerate(tested):
+            largest = max(largest, min(1.0, (len(tested) - i) * p))
+            adjusted[name] = largest
+        return adjusted
+
+    def rows(self) -> list[dict[str, Any]]:
+        """The table as a list of dictionaries, one for each estimator."""
+        p_values = self.p_values()
+        rows = []
+        for i, name in enumerate(self.names):
+            scores = self.scores[i][~np.isnan(self.scores[i])]
+            rows.append(
+                {
+                    "estimator": name,
+                    "mean": _mean(scores),
+                    "standard_error": float(stats.sem(scores)) if len(scores) > 1 else np.nan,
+                    "difference": self._difference(i),
+                    "p_value": p_values.get(name, np.nan),
+                    "verdict": self._verdict(i, p_values),
+                    "fit_seconds": _mean(self.fit_times[i]),
+                    "predict_seconds": _mean(self.score_times[i]),
+                    "n_failed": int(np.isnan(self.scores[i]).sum()),
+                }
+            )
+        return rows
+
+    def to_frame(self, *, folds: bool = False) -> Any:
+        """The results as a pandas DataFrame.
+
+        Parameters
+        ----------
+        folds : bool, default=False
+            Whether to give a row for each fold instead of one for each estimator.
+
+        Returns
+        -------
+        frame : pandas.DataFrame
+        """
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise ImportError("to_frame needs pandas: pip install pandas.") from error
+        if not folds:
+            return pd.DataFrame(self.rows()).set_index("estimator")
+        n_folds = self.scores.shape[1]
+        return pd.DataFrame(
+            {
+                "estimator": np.repeat(self.names, n_folds),
+                "fold": np.tile(np.arange(n_folds), len(self.names)),
+                "score": self.scores.ravel(),
+                "fit_seconds": self.fit_times.ravel(),
+                "predict_seconds": self.score_times.ravel(),
+            }
+        )
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the scores of all folds, means with standard errors, and the verdicts.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; by default on a new figure.
+
+        Returns
+        -------
+        ax : matplotlib Axes
+        """
+        try:
+            import matplotlib.pyplot as plt
+        except ImportError as error:
+            raise ImportError('plot needs matplotlib: pip install "sklofi[plot]".') from error
+        if ax is None:
+            size = (7, 1.2 + 0.6 * len(self.names))
+            _, ax = plt.subplots(figsize=size, layout="constrained")
+        jitter = np.linspace(-0.16, 0.16, self.scores.shape[1])
+        for place, (row, scores) in enumerate(zip(self.rows(), self.scores, strict=True)):
+            color = f"C{place}"
+            ax.plot(scores, place + jitter, "o", color=color, alpha=0.35, ms=5, mew=0)
+            half_width = np.nan_to_num(row["standard_error"])
+            ax.errorbar(row["mean"], place, xerr=half_width, fmt="D", color=color, ms=7, capsize=4)
+            ax.annotate(
+                row["verdict"],
+                (1.01, place),
+                xycoords=("axes fraction", "data"),
+                va="center",
+                fontsize="small",
+            )
+        ax.axvline(self.means()[self.baseline], color="0.6", lw=1, ls=":", zorder=0)
+        ax.set_yticks(range(len(self.names)), self.names)
+        ax.set_ylim(len(self.names) - 0.5, -0.5)  # the first on top
+        ax.set_xlabel(f"{self.metric} in {self.scores.shape[1]} folds, mean ± standard error")
+        return ax
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __str__(self) -> str:
+        width = max(len("estimator"), *map(len, self.names))
+        lines = [
+            f"{'estimator':<{width}}  {self.metric:>18}  {'fit s':>8}  {'predict s':>9}  "
+            f"against {self.baseline}"
+        ]
+        for row in self.rows():
+            value = f"{row['mean']:.4f} ± {row['standard_error']:.4f}"
+            lines.append(
+                f"{row['estimator']:<{width}}  {value:>18}  {row['fit_seconds']:>8.2f}  "
+                f"{row['predict_seconds']:>9.3f}  {row['verdict']}"
+            )
+        n_folds = self.scores.shape[1]
+        lines.append(f"{n_folds} folds; mean ± standard error; corrected paired t-test.")
+        for failure in self.failures:
+            lines.append(f"{failure.name} failed in fold {failure.fold}: {failure.message}")
+        return "\n".join(lines)
+
+    def _difference(self, i: int) -> float:
+        return _mean(self.scores[i] - self.scores[self.names.index(self.baseline)])
+
+    def _verdict(self, i: int, p_values: dict[str, float]) -> str:
+        name = self.names[i]
+        if np.isnan(self.scores[i]).all():
+            return "failed in every fold"
+        if name == self.baseline:
+            return "baseline"
+        p = p_values[name]
+        if np.isnan(p):
+            return "too few folds to tell"
+        size = f"p = {p:.3f}" if p >= 0.001 else "p < 0.001"
+        if p >= self.alpha:
+            return f"no clear difference ({size})"
+        return f"{'better' if self._difference(i) > 0 else 'worse'} ({size})"
+
+
+def corrected_t_test(differences: Any, test_share: float) -> float:
+    """Two-sided p-value of a mean difference of scores over folds.
+
+    Training sets of different folds overlap, so their scores are not independent, and an
+    ordinary t-test finds differences where there are none. Nadeau and Bengio [1]_ replace the
+    variance of the mean, ``s² / k``, by ``s² (1 / k + test_share)``.
+
+    Parameters
+    ----------
+    differences : array-like of shape (n_folds,)
+        Differences of the scores of two estimators; NaN is left out.
+
+    test_share : float
+        Number of test graphs for each training graph, 1 / 9 for ten folds.
+
+    Returns
+    -------
+    p_value : float
+        NaN for less than two folds.
+
+    References
+    ----------
+    .. [1] C. Nadeau, Y. Bengio, "Inference for the Generalization Error", Machine Learning
+       52, 2003.
+
+    Examples
+    --------
+    >>> from sklofi.comparison import corrected_t_test
+    >>> round(corrected_t_test([0.1, 0.0, 0.2, 0.1, 0.1], test_share=1 / 4), 4)
+    0.1027
+    """
+    differences = np.asarray(differences, dtype=np.float64)
+    differences = differences[~np.isnan(differences)]
+    n_folds = len(differences)
+    if n_folds < 2:
+        return float("nan")
+    mean, variance = differences.mean(), differences.var(ddof=1)
+    if variance <= (1e-12 * np.abs(differences).max()) ** 2:  # the same in every fold
+        return 1.0 if mean == 0 else 0.0
+    t = mean / np.sqrt(variance * (1 / n_folds + test_share))
+    return float(2 * stats.t.sf(abs(t), df=n_folds - 1))
+
+
+def _mean(values: NDArray[np.float64]) -> float:
+    values = values[~np.isnan(values)]
+    return float(values.mean()) if len(values) else float("nan")

@@ -1,0 +1,247 @@
+"""Estimators side by side: the same folds, honest tests, nothing swallowed."""
+
+import sys
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import stats
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    ShuffleSplit,
+    StratifiedKFold,
+    cross_validate,
+)
+
+from sklofi import GraphKernelSVC, GraphKernelSVR, GraphSet, compare
+from sklofi.comparison import Comparison, corrected_t_test
+from sklofi.datasets import load_graph_atlas, make_motif_graphs
+
+KERNELS = {name: GraphKernelSVC(kernel=name, n_iter=2) for name in ("wl", "vertex-histogram")}
+
+
+class FailsOnOddNumbers(ClassifierMixin, BaseEstimator):
+    """An estimator that cannot be fitted to every fold."""
+
+    def fit(self, X, y):
+        if sum(map(len, X)) % 2:
+            raise RuntimeError("an odd number of nodes")
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        return np.full(len(X), self.classes_[0])
+
+
+@pytest.fixture(scope="module")
+def motifs():
+    return make_motif_graphs(80, random_state=0)
+
+
+def comparison_of(scores, **parameters):
+    scores = np.asarray(scores, dtype=float)
+    parameters = {"test_share": 1 / 9, "baseline": "a", **parameters}
+    names = tuple("abcdefgh"[: len(scores)])
+    return Comparison(names, scores, np.ones_like(scores), np.ones_like(scores), **parameters)
+
+
+def test_scores_are_those_of_cross_validate(motifs):
+    graphs, y = motifs
+    folds = StratifiedKFold(4, shuffle=True, random_state=3)
+    comparison = compare(KERNELS, graphs, y, cv=folds)
+    for name, scores in zip(comparison.names, comparison.scores, strict=True):
+        assert_array_equal(scores, cross_validate(KERNELS[name], graphs, y, cv=folds)["test_score"])
+    assert comparison.test_share == pytest.approx(1 / 3)
+    assert (comparison.fit_times > 0).all() and (comparison.score_times > 0).all()
+
+
+def test_workers_lists_and_graph_sets_give_the_same(motifs):
+    graphs, y = motifs
+    expected = compare(KERNELS, graphs, y, cv=3).scores
+    assert_array_equal(compare(KERNELS, GraphSet.from_networkx(graphs), y, cv=3).scores, expected)
+    assert_array_equal(compare(KERNELS, graphs, list(y), cv=3, n_jobs=2).scores, expected)
+
+
+def test_a_number_of_folds_is_shuffled_and_stratified():
+    graphs, y = make_motif_graphs(60, random_state=0)
+    order = np.argsort(y, kind="stable")  # sorted by class, as files often are
+    graphs, y = [graphs[i] for i in order], y[order]
+    comparison = compare(KERNELS, graphs, y, cv=5)
+    assert comparison.scores.shape == (2, 5)
+    assert comparison.means()["wl"] > 0.8
+    again = compare(KERNELS, graphs, y, cv=5)
+    assert_array_equal(comparison.scores, again.scores)
+    other = compare(KERNELS, graphs, y, cv=5, random_state=1)
+    assert not np.array_equal(comparison.scores, other.scores)
+
+
+def test_regressors_and_their_score():
+    graphs, y = load_graph_atlas(target="spectral_radius")
+    estimators = {"mean": DummyRegressor(), "wl": GraphKernelSVR(n_iter=1)}
+    comparison = compare(estimators, graphs[::5], y[::5], cv=3)
+    assert comparison.metric == "R²"
+    assert comparison.means()["mean"] < 0.1 < 0.9 < comparison.means()["wl"]
+    comparison = compare(estimators, graphs[::5], y[::5], cv=3, scoring="neg_mean_absolute_error")
+    assert comparison.metric == "neg_mean_absolute_error"
+    assert comparison.rows()[1]["verdict"].startswith("better")
+
+
+def test_searches_and_other_splitters(motifs):
+    graphs, y = motifs
+    search = GridSearchCV(GraphKernelSVC(n_iter=1), {"C": [0.01, 100]}, cv=2)
+    estimators = {"tuned": search, "constant": DummyClassifier()}
+    random = compare(estimators, graphs, y, cv=ShuffleSplit(3, test_size=0.25, random_state=0))
+    assert random.test_share == pytest.approx(1 / 3)
+    assert not hasattr(search, "best_params_")  # a clone was fitted
+    grouped = compare(estimators, graphs, y, cv=GroupKFold(4), groups=np.arange(80) % 4)
+    assert grouped.scores.shape == (2, 4)
+
+
+def test_a_failure_is_reported_and_the_others_go_on(motifs):
+    graphs, y = motifs
+    estimators = {"constant": DummyClassifier(), "fails": FailsOnOddNumbers(), **KERNELS}
+    splits = [(np.arange(40, 80), np.arange(40)), (np.arange(41, 80), np.arange(41))]
+    n_nodes = [sum(len(graphs[i]) for i in train) for train, _ in splits]
+    failed = [fold for fold in (0, 1) if n_nodes[fold] % 2]
+    assert len(failed) == 1
+    comparison = compare(estimators, graphs, y, cv=splits, n_jobs=2)
+    assert_array_equal(np.isnan(comparison.scores).sum(axis=1), [0, 1, 0, 0])
+    (failure,) = comparison.failures
+    assert (failure.name, failure.fold) == ("fails", failed[0])
+    assert failure.message == "RuntimeError: an odd number of nodes"
+    assert "in fit" in failure.traceback
+    text = f"fails failed in fold {failed[0]}: RuntimeError: an odd number of nodes"
+    assert text in str(comparison)
+    row = comparison.rows()[1]
+    assert row["n_failed"] == 1 and row["mean"] > 0
+    assert row["verdict"] == "too few folds to tell"
+
+
+def test_an_estimator_that_always_fails_says_so(motifs):
+    comparison = compare({"a": KERNELS["wl"], "b": GraphKernelSVC(C=-1)}, *motifs, cv=2)
+    assert comparison.rows()[1]["verdict"] == "failed in every fold"
+    assert len(comparison.failures) == 2
+    assert "'C' parameter" in comparison.failures[0].message
+    assert comparison.p_values() == pytest.approx({"b": np.nan}, nan_ok=True)
+    comparison.plot()
+
+
+def test_the_test_is_that_of_nadeau_and_bengio():
+    differences = np.array([0.02, -0.01, 0.03, 0.05, 0.0, 0.01, 0.04, 0.02, 0.03, 0.01])
+    plain = corrected_t_test(differences, test_share=0)
+    assert plain == pytest.approx(stats.ttest_1samp(differences, 0).pvalue)
+    k, mean, variance = 10, differences.mean(), differences.var(ddof=1)
+    t = mean / np.sqrt((1 / k + 1 / 9) * variance)
+    assert corrected_t_test(differences, 1 / 9) == pytest.approx(2 * stats.t.sf(t, 9))
+    assert corrected_t_test(-differences, 1 / 9) == pytest.approx(2 * stats.t.sf(t, 9))
+    assert corrected_t_test(differences, 1 / 9) > 2 * plain
+
+
+@pytest.mark.parametrize(
+    "differences, p", [([0.0] * 5, 1.0), ([0.1] * 5, 0.0), ([0.3], np.nan), ([0.3, np.nan], np.nan)]
+)
+def test_the_test_of_constants_and_too_few(differences, p):
+    assert corrected_t_test(differences, 0.1) == pytest.approx(p, nan_ok=True)
+
+
+def test_the_correction_keeps_false_alarms_rare():
+    """Two coins on overlapping folds of the same data."""
+    rng = np.random.RandomState(0)
+    alarms = {"corrected": 0, "plain": 0}
+    for _ in range(300):
+        common = rng.normal(scale=0.6)  # what overlapping training sets share
+        differences = common + rng.normal(size=10)
+        alarms["corrected"] += corrected_t_test(differences, 1 / 9) < 0.05
+        alarms["plain"] += corrected_t_test(differences, 0) < 0.05
+    assert alarms["corrected"] < 0.75 * alarms["plain"]
+
+
+def test_several_p_values_are_adjusted_by_holm():
+    rng = np.random.RandomState(0)
+    base = rng.normal(0.8, 0.01, size=10)
+    scores = [base, base + 0.02, base + rng.normal(0.01, 0.01, 10), base + rng.normal(0, 0.01, 10)]
+    scores[1][0] += 0.01
+    comparison = comparison_of(scores)
+    raw = [corrected_t_test(s - scores[0], 1 / 9) for s in scores[1:]]
+    order = np.argsort(raw)
+    expected = np.maximum.accumulate(np.array(raw)[order] * [3, 2, 1]).clip(max=1)
+    adjusted = np.array(list(comparison.p_values().values()))
+    assert_allclose(adjusted[order], expected)
+    assert "a" not in comparison.p_values()
+
+
+def test_verdicts():
+    base = np.linspace(0.7, 0.8, 10)
+    wiggle = 0.001 * np.arange(10)
+    comparison = comparison_of(
+        [base, base + 0.05 + wiggle, base - 0.05 + wiggle, base[::-1]], alpha=0.05
+    )
+    verdicts = [row["verdict"] for row in comparison.rows()]
+    assert verdicts == [
+        "baseline",
+        "better (p < 0.001)",
+        "worse (p < 0.001)",
+        "no clear difference (p = 1.000)",
+    ]
+    assert comparison.rows()[1]["difference"] == pytest.approx(0.05 + wiggle.mean())
+
+
+def test_text_and_frames(motifs):
+    comparison = compare(KERNELS, *motifs, cv=4, baseline="vertex-histogram")
+    text = str(comparison)
+    assert repr(comparison) == text
+    lines = text.splitlines()
+    assert lines[0].split() == [
+        *("estimator", "accuracy", "fit", "s", "predict", "s"),
+        *("against", "vertex-histogram"),
+    ]
+    assert lines[1].startswith("wl ") and "better (p " in lines[1]
+    frame = comparison.to_frame()
+    assert frame.index.tolist() == ["wl", "vertex-histogram"]
+    assert frame.loc["wl", "mean"] == comparison.means()["wl"]
+    assert frame.loc["wl", "standard_error"] == pytest.approx(stats.sem(comparison.scores[0]))
+    folds = comparison.to_frame(folds=True)
+    assert len(folds) == 8
+    assert_array_equal(folds.query("estimator == 'wl'")["score"], comparison.scores[0])
+
+
+@pytest.mark.parametrize("name, call", [("pandas", "to_frame"), ("matplotlib.pyplot", "plot")])
+def test_what_is_missing_is_named(name, call, monkeypatch):
+    monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(ImportError, match=f"{call} needs {name.split('.')[0]}: pip install"):
+        getattr(comparison_of(np.ones((2, 3))), call)()
+
+
+def test_plot_shows_every_fold_and_verdict(motifs):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    comparison = compare(KERNELS, *motifs, cv=4)
+    axes = comparison.plot()
+    strips = [line for line in axes.lines if len(line.get_xdata()) == 4]
+    assert_array_equal([line.get_xdata() for line in strips], comparison.scores)
+    assert [text.get_text() for text in axes.get_yticklabels()] == ["wl", "vertex-histogram"]
+    assert axes.texts[1].get_text() == comparison.rows()[1]["verdict"]
+    assert comparison.plot(ax=axes) is axes
+
+
+def test_progress_is_shown_if_asked_for(motifs, capsys):
+    compare(KERNELS, *motifs, cv=2)
+    assert capsys.readouterr().err == ""
+    compare(KERNELS, *motifs, cv=2, verbose=1)
+    assert "4/4" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ({"estimators": {}}, "nothing to compare"),
+        ({"baseline": "gin"}, r"baseline='gin' is none of the estimators \['wl', 'vertex-h"),
+    ],
+)
+def test_bad_arguments_are_refused(arguments, message, motifs):
+    arguments = {"estimators": KERNELS, **arguments}
+    with pytest.raises(ValueError, match=message):
+        compare(X=motifs[0], y=motifs[1], **arguments)

@@ -1,0 +1,344 @@
+"""Kernel machines: what they compute, share, keep and refuse."""
+
+import pickle
+import re
+
+import joblib
+import networkx as nx
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.datasets import make_classification
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.svm import SVC, SVR, LinearSVC
+
+from helpers import odd_graphs
+from sklofi import GraphKernelSVC, GraphKernelSVR, GraphSet, WLVectorizer, gram, kernels
+from sklofi.datasets import load_graph_atlas, make_motif_graphs
+from sklofi.kernels import (
+    RandomWalkKernel,
+    RandomWalkVectorizer,
+    ShortestPathVectorizer,
+    VertexHistogramVectorizer,
+    linear_kernel,
+)
+
+VECTORIZERS = {
+    "wl": WLVectorizer(2, normalize=True),
+    "wl-oa": WLVectorizer(2, normalize=True, unary=True),
+    "vertex-histogram": VertexHistogramVectorizer(normalize=True),
+    "shortest-path": ShortestPathVectorizer(normalize=True),
+    "random-walk": RandomWalkVectorizer(2, normalize=True),
+}
+
+
+@pytest.fixture(scope="module")
+def motifs():
+    return make_motif_graphs(90, random_state=0)
+
+
+@pytest.mark.parametrize("kernel", VECTORIZERS)
+def test_classifier_is_libsvm_on_the_kernel_matrix(kernel, motifs):
+    graphs, y = motifs
+    classifier = GraphKernelSVC(kernel=kernel, n_iter=2, C=3).fit(graphs[:60], y[:60])
+    vectorizer = clone(VECTORIZERS[kernel])
+    train = vectorizer.fit_transform(graphs[:60])
+    plain = SVC(kernel="precomputed", C=3).fit(linear_kernel(train), y[:60])
+    block = linear_kernel(vectorizer.transform(graphs[60:]), train)
+    assert_allclose(
+        classifier.decision_function(graphs[60:]), plain.decision_function(block), atol=1e-12
+    )
+    assert_array_equal(classifier.predict(graphs[60:]), plain.predict(block))
+    assert classifier.solver_ == "gram"
+    # The vectorizer itself says the same as its name.
+    same = GraphKernelSVC(kernel=vectorizer, C=3).fit(graphs[:60], y[:60])
+    assert_array_equal(
+        same.decision_function(graphs[60:]), classifier.decision_function(graphs[60:])
+    )
+
+
+def test_regressor_is_libsvm_on_the_standardised_target():
+    graphs, y = load_graph_atlas(target="spectral_radius")
+    graphs, y = graphs[::5], y[::5]
+    vectors = WLVectorizer(2, normalize=True).fit_transform(graphs)
+    standardised = (y - y.mean()) / y.std()
+    plain = SVR(kernel="precomputed", C=2, epsilon=0.05).fit(linear_kernel(vectors), standardised)
+    expected = y.mean() + y.std() * plain.predict(linear_kernel(vectors))
+    regressor = GraphKernelSVR(n_iter=2, C=2, epsilon=0.05)
+    assert_allclose(regressor.fit(graphs, y).predict(graphs), expected)
+    scaled = regressor.fit(graphs, 1e6 * y - 7).predict(graphs)
+    assert_allclose(scaled, 1e6 * expected - 7, rtol=1e-5)
+
+
+def test_linear_solver_is_liblinear_on_the_features(motifs):
+    graphs, y = motifs
+    classifier = GraphKernelSVC(n_iter=2, solver="linear", random_state=0).fit(graphs, y)
+    vectors = WLVectorizer(2, normalize=True).fit_transform(graphs)
+    plain = LinearSVC(max_iter=10_000, random_state=0).fit(vectors, y)
+    assert_array_equal(classifier.decision_function(graphs), plain.decision_function(vectors))
+    gram = clone(classifier).set_params(solver="gram").fit(graphs, y)
+    assert np.mean(gram.predict(graphs) == classifier.predict(graphs)) > 0.95
+
+
+@pytest.mark.parametrize("estimator", [GraphKernelSVC(), GraphKernelSVR()])
+def test_many_graphs_need_no_matrix(estimator, motifs, monkeypatch):
+    graphs, y = motifs
+    assert estimator.fit(graphs, y).solver_ == "gram"
+    monkeypatch.setattr(kernels, "LARGEST_MATRIX", 50)
+    monkeypatch.setattr(gram, "linear_kernel", None)  # whoever calls it fails
+    monkeypatch.setattr(kernels, "linear_kernel", None)
+    assert estimator.fit(graphs, y).solver_ == "linear"
+    assert estimator.score(graphs, y) > 0.6
+
+
+def test_linear_solver_needs_features(motifs):
+    with pytest.raises(ValueError, match='solver="linear" needs a kernel with features'):
+        GraphKernelSVC(kernel=RandomWalkKernel(), solver="linear").fit(*motifs)
+
+
+def count_calls(monkeypatch):
+    calls = []
+    original = gram.linear_kernel
+
+    def counted(X, Y=None):
+        calls.append((X.shape[0], None if Y is None else Y.shape[0]))
+        return original(X, Y)
+
+    monkeypatch.setattr(gram, "linear_kernel", counted)
+    monkeypatch.setattr(kernels, "linear_kernel", counted)
+    return calls
+
+
+def test_a_search_over_a_graph_set_computes_one_matrix_per_kernel(motifs, monkeypatch):
+    calls = count_calls(monkeypatch)
+    X, y = GraphSet.from_networkx(motifs[0]), motifs[1]
+    grid = {"C": [0.1, 1, 10, 100], "n_iter": [1, 2]}
+    search = GridSearchCV(GraphKernelSVC(), grid, cv=5).fit(X, y)
+    assert calls == [(90, None), (90, None)]  # n_iter=1 and n_iter=2, whole
+    listed = GridSearchCV(GraphKernelSVC(), grid, cv=5).fit(motifs[0], y)
+    assert_allclose(
+        search.cv_results_["mean_test_score"], listed.cv_results_["mean_test_score"], atol=0.03
+    )
+
+
+def test_shared_blocks_are_what_the_graphs_alone_would_give(motifs):
+    X, y = GraphSet.from_networkx(motifs[0]), motifs[1]
+    rows, rest = np.arange(0, 90, 2), np.arange(1, 90, 2)
+    shared = GraphKernelSVC().fit(X[rows], y[rows])
+    alone = GraphKernelSVC().fit([motifs[0][i] for i in rows], y[rows])
+    others = [motifs[0][i] for i in rest]
+    expected = alone.decision_function(others)
+    assert shared._shared.block_of(X[rest]) is not None
+    assert_allclose(shared.decision_function(X[rest]), expected, atol=2e-3)  # libsvm's precision
+    # Graphs from elsewhere, and a copy that has lost the set.
+    assert_allclose(shared.decision_function(others), expected, atol=2e-3)
+    copy = pickle.loads(pickle.dumps(shared))
+    assert copy._shared is None
+    assert_allclose(copy.decision_function(X[rest]), shared.decision_function(X[rest]), atol=1e-9)
+    # Another set with the same rows is not taken for this one.
+    backwards = motifs[0][::-1]
+    assert_allclose(
+        shared.decision_function(GraphSet.from_networkx(backwards)[rest]),
+        alone.decision_function([backwards[i] for i in rest]),
+        atol=2e-3,
+    )
+
+
+def test_a_small_slice_does_not_ask_for_the_whole_matrix(motifs, monkeypatch):
+    calls = count_calls(monkeypatch)
+    X, y = GraphSet.from_networkx(motifs[0]), motifs[1]
+    GraphKernelSVC().fit(X[:10], y[:10])
+    assert calls == [(10, None)]
+
+
+def test_kept_matrices_are_bounded(motifs, monkeypatch):
+    monkeypatch.setattr(gram, "KEPT_BYTES", 2 * 90 * 90 * 8)
+    calls = count_calls(monkeypatch)
+    X, y = GraphSet.from_networkx(motifs[0]), motifs[1]
+    for n_iter in (1, 2, 1, 3, 1, 2):  # when 3 comes, 2 was used last and goes
+        GraphKernelSVC(n_iter=n_iter).fit(X, y)
+        assert len(X.keep("kernel matrices", dict)) <= 2
+    assert len(calls) == 4
+
+
+def test_memory_keeps_matrices_on_disk(motifs, tmp_path, monkeypatch):
+    calls = count_calls(monkeypatch)
+    graphs, y = motifs
+    grid = {"C": [0.1, 1, 10]}
+    for memory in (str(tmp_path), joblib.Memory(str(tmp_path), verbose=0)):
+        search = GridSearchCV(GraphKernelSVC(memory=memory), grid, cv=3).fit(graphs, y)
+        assert search.best_score_ > 0.9
+    training = [call for call in calls if call[1] is None]
+    assert len(training) == 4  # three folds and the refit, once for all candidates and searches
+
+
+def test_results_with_and_without_memory_are_the_same(motifs, tmp_path):
+    graphs, y = motifs
+    for kernel in ("wl-oa", RandomWalkKernel()):
+        for _ in range(2):
+            kept = GraphKernelSVC(kernel=kernel, memory=str(tmp_path)).fit(graphs, y)
+            plain = GraphKernelSVC(kernel=kernel).fit(graphs, y)
+            assert_array_equal(kept.decision_function(graphs), plain.decision_function(graphs))
+
+
+@pytest.mark.parametrize("solver", ["gram", "linear"])
+def test_probabilities_are_calibrated(solver):
+    graphs, y = make_motif_graphs(300, random_state=1)
+    y = np.where(np.random.RandomState(0).uniform(size=300) < 0.2, 1 - y, y)  # noise
+    classifier = GraphKernelSVC(probability=True, solver=solver).fit(graphs[:200], y[:200])
+    probabilities = classifier.predict_proba(graphs[200:])
+    assert_allclose(probabilities.sum(axis=1), 1)
+    sure = probabilities.max(axis=1)
+    right = classifier.predict(graphs[200:]) == y[200:]
+    assert abs(sure.mean() - right.mean()) < 0.12
+    assert classifier.svm_.__class__ in (SVC, LinearSVC)
+    assert not hasattr(GraphKernelSVC(), "predict_proba")
+
+
+def test_calibration_needs_two_of_a_class(motifs):
+    graphs, y = motifs[0][:10], [0] * 9 + [1]
+    with pytest.raises(
+        ValueError, match=r"at least 2 graphs of each class .* only one of class 1\."
+    ):
+        GraphKernelSVC(probability=True).fit(graphs, y)
+    GraphKernelSVC(probability=True).fit(graphs, [0] * 8 + [1] * 2)
+
+
+def test_class_weight_is_sample_weight(motifs):
+    graphs, y = motifs
+    y = np.where(np.arange(90) % 3 == 0, y, 0)
+    weight = np.where(y == 1, 5.0, 1.0)
+    by_class = GraphKernelSVC(class_weight={1: 5.0}).fit(graphs, y)
+    by_sample = GraphKernelSVC().fit(graphs, y, sample_weight=weight)
+    expected = by_sample.decision_function(graphs)
+    assert_array_equal(by_class.decision_function(graphs), expected)
+    balanced = GraphKernelSVC(class_weight="balanced").fit(graphs, y)
+    plain = GraphKernelSVC().fit(graphs, y)
+    assert balanced.predict(graphs).sum() > plain.predict(graphs).sum()
+
+
+def shared_edges(graphs, others):
+    """A kernel that looks at an attribute which sklofi does not know."""
+    weights = [
+        [sum(w for *_, w in graph.edges(data="weight", default=1.0)) for graph in some]
+        for some in (graphs, others)
+    ]
+    return np.outer(*weights)
+
+
+def test_a_callable_sees_the_users_own_graphs():
+    graphs = [nx.path_graph(3) for _ in range(20)]
+    y = np.arange(20) % 2
+    for graph, value in zip(graphs, y, strict=True):
+        nx.set_edge_attributes(graph, 1.0 + value, "weight")
+    classifier = GraphKernelSVC(kernel=shared_edges, C=100).fit(graphs, y)
+    assert classifier.score(graphs, y) == 1
+    weight = np.ones(20)
+    weight[:5] = 0
+    classifier.fit(graphs, y, sample_weight=weight)
+    assert len(classifier.kernel_.graphs) == 15
+    assert classifier.fit(GraphSet.from_networkx(graphs), y).score(graphs, y) == 0.5
+
+
+@pytest.mark.parametrize(
+    "values, message",
+    [
+        (np.ones((2, 3)), r"returned an array of shape \(2, 3\) for 20 and 20 graphs"),
+        (np.full((20, 20), np.nan), "returned nan for graph 0 and training graph 0"),
+    ],
+)
+def test_bad_kernel_values_are_refused(values, message):
+    graphs = odd_graphs(20)
+    with pytest.raises(ValueError, match=message):
+        GraphKernelSVC(kernel=lambda a, b: values).fit(graphs, np.arange(20) % 2)
+
+
+@pytest.mark.parametrize(
+    "parameters, error, message",
+    [
+        ({"kernel": "wll"}, ValueError, "The 'kernel' parameter of GraphKernelSVC must be a str"),
+        ({"kernel": WLVectorizer}, TypeError, re.escape("write kernel=WLVectorizer().")),
+        ({"C": 0}, ValueError, "'C' parameter"),
+        ({"solver": "fast"}, ValueError, "'solver' parameter"),
+        ({"class_weight": {5: 1.0}}, ValueError, "names the classes"),
+    ],
+)
+def test_bad_parameters_are_named(parameters, error, message, motifs):
+    with pytest.raises(error, match=message):
+        GraphKernelSVC(**parameters).fit(*motifs)
+
+
+def test_a_fit_that_fails_leaves_no_fitted_estimator(motifs):
+    classifier = GraphKernelSVC().fit(*motifs)
+    with pytest.raises(ValueError, match="X has 90 graphs, but y has 1 targets"):
+        classifier.fit(motifs[0], [1])
+    with pytest.raises(ValueError, match="not fitted"):
+        classifier.predict(motifs[0])
+
+
+def test_labels_of_another_name(motifs):
+    graphs, y = [graph.copy() for graph in motifs[0]], motifs[1]
+    for graph in graphs:
+        for _, data in graph.nodes(data=True):
+            data["element"] = data.pop("label")
+    expected = GraphKernelSVC().fit(*motifs).decision_function(motifs[0])
+    for parameters in (
+        {"node_label": "element"},
+        {"kernel": WLVectorizer(5, normalize=True, node_label="element")},
+    ):
+        classifier = GraphKernelSVC(**parameters).fit(graphs, y)
+        assert_array_equal(classifier.decision_function(graphs), expected)
+
+
+def test_parameters_of_a_kernel_object_can_be_searched(motifs):
+    search = GridSearchCV(GraphKernelSVC(kernel=WLVectorizer()), {"kernel__n_iter": [0, 2]}, cv=3)
+    assert search.fit(*motifs).best_params_ == {"kernel__n_iter": 2}
+
+
+def test_prediction_in_pieces(motifs, monkeypatch):
+    graphs, y = motifs
+    classifier = GraphKernelSVC().fit(graphs, y)
+    expected = classifier.decision_function(graphs)
+    monkeypatch.setattr(kernels, "VALUES_TOGETHER", 7 * 90)
+    assert_allclose(classifier.decision_function(graphs), expected, atol=1e-12)
+
+
+def test_three_classes_and_workers(motifs):
+    graphs, _ = motifs
+    y = np.array([len(graph.edges) % 3 for graph in graphs])
+    folds = StratifiedKFold(3, shuffle=True, random_state=0)
+    X = GraphSet.from_networkx(graphs)
+    classifier = GraphKernelSVC(kernel="shortest-path")
+    one, two = (cross_val_score(classifier, X, y, cv=folds, n_jobs=n) for n in (1, 2))
+    assert_array_equal(one, two)
+    assert classifier.fit(X, y).decision_function(X).shape == (90, 3)
+
+
+def test_a_pipeline_of_vectorizer_and_linear_machine_is_the_linear_solver(motifs):
+    graphs, y = motifs
+    vectorizer = WLVectorizer(5, normalize=True, unary=True)
+    machine = LinearSVC(max_iter=10_000, random_state=0)
+    pipeline = make_pipeline(vectorizer, machine).fit(graphs, y)
+    classifier = GraphKernelSVC(kernel="wl-oa", solver="linear", random_state=0).fit(graphs, y)
+    assert_array_equal(classifier.decision_function(graphs), pipeline.decision_function(graphs))
+
+
+def test_docstrings_tell_the_same():
+    """Both list every parameter, and describe shared ones in the same words."""
+    sections = []
+    for kind in (GraphKernelSVC, GraphKernelSVR):
+        text = kind.__doc__.split("Parameters\n    ----------\n")[1].split("\n    Attributes")[0]
+        parts = re.split(r"^    (?=\w+ : )", text, flags=re.M)[1:]
+        section = {part.split(" : ")[0]: part for part in parts}
+        assert set(section) == set(kind().get_params(deep=False))
+        sections.append(section)
+    for name in sections[0].keys() & sections[1].keys() - {"kernel", "solver"}:
+        assert sections[0][name].strip() == sections[1][name].strip(), name
+
+
+def test_tables_are_not_for_kernels():
+    X, y = make_classification(20, random_state=0)
+    with pytest.raises(ValueError, match="array of 2 dimensions, but a list of networkx graphs"):
+        GraphKernelSVC().fit(X, y)
