@@ -112,8 +112,10 @@ def compare(
     # All estimators on one fold before the next, so that early results compare fairly and
     # a cache that holds one fold is used.
     tasks = [(name, fold) for fold in range(len(folds)) for name in estimators]
+    # Every task carries all estimators, so that a worker imports what they need with its
+    # first task; what it imports later, loky would take for a leak of memory.
     run = Parallel(n_jobs=n_jobs, return_as="generator")(
-        delayed(_fit_and_score)(estimators[name], scorers[name], X, y, *folds[fold])
+        delayed(_fit_and_score)(estimators, name, scorers[name], X, y, *folds[fold])
         for name, fold in tasks
     )
     shape = (len(estimators), len(folds))
@@ -147,13 +149,13 @@ def _metric_name(scoring: Any, estimator: Any) -> str:
 
 
 def _fit_and_score(
-    estimator: Any, scorer: Any, X: Any, y: Any, train: Any, test: Any
+    estimators: dict[str, Any], name: str, scorer: Any, X: Any, y: Any, train: Any, test: Any
 ) -> tuple[float, float, float, tuple[str, str] | None]:
     """Score, seconds of fitting and of scoring, and what went wrong, if anything did."""
     fit_time = score_time = score = float("nan")
     start = time.perf_counter()
     try:
-        estimator = clone(estimator)
+        estimator = clone(estimators[name])
         estimator.fit(_safe_indexing(X, train), _safe_indexing(y, train))
         fit_time = time.perf_counter() - start
         start = time.perf_counter()
