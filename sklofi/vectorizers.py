@@ -8,7 +8,7 @@ these and a linear machine; see :mod:`sklofi.kernels`.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import pairwise
 from numbers import Integral
 from typing import Any, ClassVar, Self
@@ -32,10 +32,6 @@ from sklofi.reading import DEFAULT_NODE_LABEL
 
 # Names of features that would be longer are cut short.
 LONGEST_NAME = 100
-
-# Shortest paths are searched from so many pairs of nodes at a time, which keeps the
-# working arrays in the cache.
-PAIRS_TOGETHER = 2**20
 
 
 class GraphVectorizer(TransformerMixin, BaseEstimator):
@@ -275,29 +271,32 @@ class WLVectorizer(GraphVectorizer):
     def _learn(self, graphs: GraphSet) -> sp.csr_array:
         self.labels_ = labels_of(graphs)
         self._neighborhoods: list[sp.csr_array] = []
-        colors, n_colors = label_columns(graphs, self.labels_)
-        counts = [count_classes(colors, graphs.node_offsets, n_colors)]
-        for _ in range(self.n_iter):
-            rows = _colored_neighborhoods(graphs, colors, n_colors)
-            colors, n_colors = _number_rows(rows)
-            self._neighborhoods.append(rows[first_positions(colors)])
-            counts.append(count_classes(colors, graphs.node_offsets, n_colors))
-        self.n_colors_ = np.array([level.shape[1] for level in counts])
-        return sp.hstack(counts, format="csr", dtype=np.float64)
+        levels = []
+        for rows, colors, n_colors in self._color(graphs, [None] * self.n_iter):
+            levels.append(count_classes(colors, graphs.node_offsets, n_colors))
+            if rows is not None:
+                self._neighborhoods.append(rows[first_positions(colors)])
+        self.n_colors_ = np.array([level.shape[1] for level in levels])
+        return sp.hstack(levels, format="csr", dtype=np.float64)
 
     def _count(self, graphs: GraphSet) -> sp.csr_array:
-        colors, n_colors = label_columns(graphs, self.labels_)
-        counts = [count_classes(colors, graphs.node_offsets, n_colors)]
-        for known in self._neighborhoods:
-            rows = _colored_neighborhoods(graphs, colors, n_colors)
-            colors, n_colors = _number_rows(rows, known)
-            counts.append(count_classes(colors, graphs.node_offsets, n_colors))
-        n_known = self.n_colors_.tolist()
-        known_and_new = [
-            *(level[:, :n] for level, n in zip(counts, n_known, strict=True)),
-            *(level[:, n:] for level, n in zip(counts, n_known, strict=True)),
+        levels = [
+            count_classes(colors, graphs.node_offsets, n_colors)
+            for _, colors, n_colors in self._color(graphs, self._neighborhoods)
         ]
-        return sp.hstack(known_and_new, format="csr", dtype=np.float64)
+        return known_first(levels, self.n_colors_.tolist())
+
+    def _color(
+        self, graphs: GraphSet, known: Sequence[sp.csr_array | None]
+    ) -> Iterator[tuple[sp.csr_array | None, NDArray[np.int32], int]]:
+        """Yield, for each iteration, the neighbourhoods that colours stand for, the colours
+        of all nodes, and the number of colours. Known neighbourhoods keep their numbers."""
+        colors, n_colors = label_columns(graphs, self.labels_)
+        yield None, colors, n_colors
+        for known_rows in known:
+            rows = _colored_neighborhoods(graphs, colors, n_colors)
+            colors, n_colors = _number_rows(rows, known_rows)
+            yield rows, colors, n_colors
 
     def _names(self) -> list[str]:
         roots = shorter = self._label_names()
@@ -461,6 +460,15 @@ def _parts_of_neighborhoods(
 
 
 # Sparse matrices.
+
+
+def known_first(levels: Sequence[sp.csr_array], n_known: Sequence[int]) -> sp.csr_array:
+    """Matrices side by side: the known columns of each, then all others."""
+    parts = [
+        *(level[:, :n] for level, n in zip(levels, n_known, strict=True)),
+        *(level[:, n:] for level, n in zip(levels, n_known, strict=True)),
+    ]
+    return sp.hstack(parts, format="csr", dtype=np.float64)
 
 
 def _column_maxima(counts: sp.csr_array) -> NDArray[np.int64]:

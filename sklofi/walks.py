@@ -18,7 +18,13 @@ from sklofi.egonets import adjacency
 from sklofi.gram import normalize_kernel
 from sklofi.graphs import GraphSet, as_graph_set
 from sklofi.reading import DEFAULT_NODE_LABEL
-from sklofi.vectorizers import GraphVectorizer, label_columns, labels_of, number_codes
+from sklofi.vectorizers import (
+    GraphVectorizer,
+    known_first,
+    label_columns,
+    labels_of,
+    number_codes,
+)
 
 # Pairs of nodes whose walks are counted together (32 MiB).
 PAIRS_TOGETHER = 2**22
@@ -105,19 +111,16 @@ class RandomWalkVectorizer(GraphVectorizer):
         self.labels_ = labels_of(graphs)
         nothing = np.empty((0, 2), dtype=np.int64)
         levels, self._walks = self._count_walks(graphs, [nothing] * self.n_steps)
-        return self._weigh(levels)
+        return sp.hstack(levels, format="csr", dtype=np.float64)
 
     def _count(self, graphs: GraphSet) -> sp.csr_array:
         levels, _ = self._count_walks(graphs, self._walks)
-        n_known = [len(self.labels_), *map(len, self._walks)]
-        known = [level[:, :n] for level, n in zip(levels, n_known, strict=True)]
-        new = [level[:, n:] for level, n in zip(levels, n_known, strict=True)]
-        return sp.hstack([self._weigh(known), self._weigh(new)], format="csr")
+        return known_first(levels, [len(self.labels_), *map(len, self._walks)])
 
     def _count_walks(
         self, graphs: GraphSet, known_walks: Sequence[NDArray[np.int64]]
     ) -> tuple[list[sp.csr_array], list[NDArray[np.int64]]]:
-        """Walks of each length in each graph, and what they are made of.
+        """Weighted walks of each length in each graph, and what they are made of.
 
         A walk is the label that it starts with, and the number of the shorter walk that
         follows. Known walks keep their numbers, others get further ones.
@@ -142,12 +145,8 @@ class RandomWalkVectorizer(GraphVectorizer):
             )
             walks.append(np.column_stack(np.divmod(codes, n_walks)))
             n_walks = max(len(codes), 1)
-            levels.append(_sum_of_nodes(graphs, starts))
+            levels.append(self.decay ** (len(walks) / 2) * _sum_of_nodes(graphs, starts))
         return levels, walks
-
-    def _weigh(self, levels: list[sp.csr_array]) -> sp.csr_array:
-        weighted = [np.sqrt(self.decay**length) * level for length, level in enumerate(levels)]
-        return sp.hstack(weighted, format="csr", dtype=np.float64)
 
     def _names(self) -> list[str]:
         labels = longer = self._label_names()
