@@ -40,7 +40,7 @@ GRIDS = {
 
 
 def tuned(kernel):
-    # A limit for the few candidates (large C) that would need forever; they lose anyway.
+    # A limit for candidates with a large C, which may take very long without getting better.
     classifier = GraphKernelSVC(kernel=kernel, max_iter=1_000_000)
     folds = StratifiedKFold(5, shuffle=True, random_state=0)
     return GridSearchCV(classifier, GRIDS[kernel], cv=folds)

@@ -19,7 +19,7 @@ from torch import Tensor
 
 from sklofi.egonets import ClassTable, class_table, egonet_sizes, has_egonets
 from sklofi.fast import CountMatrix
-from sklofi.graphs import GraphSet, offsets_of, take_segments
+from sklofi.graphs import GraphSet, check_same_labelling, offsets_of, take_segments
 from sklofi.nn import LoFINetwork
 from sklofi.targets import weighted_mean_and_scale
 
@@ -103,12 +103,7 @@ class NodeEncoder:
         return x
 
     def _check_same_kind(self, graphs: GraphSet, owner: str) -> None:
-        if (graphs.label_ids is not None) != self.has_labels:
-            here, there = ("without", "with") if self.has_labels else ("with", "without")
-            raise ValueError(
-                f"X has graphs {here} node labels, but {owner} was fitted on graphs"
-                f" {there} node labels. Convert both in the same way."
-            )
+        check_same_labelling(graphs, self.has_labels, owner)
         n_features = 0 if graphs.features is None else graphs.features.shape[1]
         if n_features != len(self.feature_mean):
             raise ValueError(

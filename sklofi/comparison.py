@@ -6,6 +6,7 @@ import time
 import traceback
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,9 @@ def compare(
     graphs as the others. What has to be tuned should be tuned inside, on the training
     graphs: pass a search (such as `GridSearchCV`) in place of the estimator.
 
+    What a :class:`GraphSet` keeps is computed by the estimator that needs it first, which
+    shows in its time.
+
     Parameters
     ----------
     estimators : dict of str to estimator
@@ -58,8 +62,8 @@ def compare(
         classifiers.
 
     scoring : str, callable or None, default=None
-        The score, in the words of scikit-learn; larger is better. By default the first
-        estimator's own: accuracy, or R².
+        The score, in the words of scikit-learn; larger is better. By default accuracy if
+        the first estimator is a classifier, and otherwise R².
 
     baseline : str, default=None
         The estimator that the others are tested against, by default the first.
@@ -95,18 +99,29 @@ def compare(
     >>> comparison.means()["wl"] > comparison.means()["vertex-histogram"]
     True
     """
-    estimators = dict(estimators)
+    if not isinstance(estimators, Mapping):
+        raise TypeError(
+            f"estimators has to be a dict of names and estimators, got {type(estimators).__name__}."
+        )
+    estimators = {str(name): estimator for name, estimator in estimators.items()}
     if not estimators:
         raise ValueError("There is nothing to compare: estimators is empty.")
+    if not 0 < alpha < 1:
+        raise ValueError(f"alpha has to be between 0 and 1, got {alpha}.")
+    if not (scoring is None or isinstance(scoring, str) or callable(scoring)):
+        raise TypeError(f"scoring has to be one score, a str or a callable, got {scoring!r}.")
     baseline = next(iter(estimators)) if baseline is None else baseline
     if baseline not in estimators:
         raise ValueError(f"baseline={baseline!r} is none of the estimators {list(estimators)}.")
     first = next(iter(estimators.values()))
-    if isinstance(cv, int):
+    scoring = scoring or ("accuracy" if is_classifier(first) else "r2")
+    if isinstance(cv, Integral):
         kind = StratifiedKFold if is_classifier(first) else KFold
         cv = kind(cv, shuffle=True, random_state=random_state)
     splitter = check_cv(cv, y, classifier=is_classifier(first))
     folds = list(splitter.split(X, y, groups))
+    if not folds:
+        raise ValueError("There are no folds to compare on: cv is empty.")
     scorers = {name: check_scoring(one, scoring=scoring) for name, one in estimators.items()}
 
     # All estimators on one fold before the next, so that early results compare fairly and
@@ -136,16 +151,11 @@ def compare(
         score_times=score_times,
         test_share=float(np.mean([len(test) / len(train) for train, test in folds])),
         baseline=baseline,
-        metric=scoring if isinstance(scoring, str) else _metric_name(scoring, first),
+        metric=scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score"),
+        resolution=1 / float(np.mean([len(test) for _, test in folds])),
         alpha=alpha,
         failures=tuple(failures),
     )
-
-
-def _metric_name(scoring: Any, estimator: Any) -> str:
-    if scoring is not None:
-        return getattr(scoring, "__name__", "score")
-    return "accuracy" if is_classifier(estimator) else "R²"
 
 
 def _fit_and_score(
@@ -161,6 +171,8 @@ def _fit_and_score(
         start = time.perf_counter()
         score = float(scorer(estimator, _safe_indexing(X, test), _safe_indexing(y, test)))
         score_time = time.perf_counter() - start
+        if np.isnan(score):
+            raise ValueError("the score is NaN")
     except Exception as error:  # the others go on; this one is reported
         message = f"{type(error).__name__}: {error}"
         return float("nan"), fit_time, score_time, (message, traceback.format_exc())
@@ -199,6 +211,9 @@ class Comparison:
     metric : str
         Name of the score.
 
+    resolution : float
+        The smallest difference between two scores: 1 over the number of test graphs.
+
     alpha : float
         Level of significance.
 
@@ -213,6 +228,7 @@ class Comparison:
     test_share: float
     baseline: str
     metric: str = "score"
+    resolution: float = 0.0
     alpha: float = 0.05
     failures: tuple[Failure, ...] = ()
 
@@ -230,7 +246,7 @@ class Comparison:
         """
         reference = self.scores[self.names.index(self.baseline)]
         raw = {
-            name: corrected_t_test(scores - reference, self.test_share)
+            name: corrected_t_test(scores - reference, self.test_share, self.resolution)
             for name, scores in zip(self.names, self.scores, strict=True)
             if name != self.baseline
         }
@@ -338,13 +354,14 @@ class Comparison:
             f"{'estimator':<{width}}  {self.metric:>18}  {'fit s':>8}  {'predict s':>9}  "
             f"against {self.baseline}"
         ]
+        n_folds = self.scores.shape[1]
         for row in self.rows():
             value = f"{row['mean']:.4f} ± {row['standard_error']:.4f}"
+            failed = f", failed in {row['n_failed']} folds" if 0 < row["n_failed"] < n_folds else ""
             lines.append(
                 f"{row['estimator']:<{width}}  {value:>18}  {row['fit_seconds']:>8.2f}  "
-                f"{row['predict_seconds']:>9.3f}  {row['verdict']}"
+                f"{row['predict_seconds']:>9.3f}  {row['verdict']}{failed}"
             )
-        n_folds = self.scores.shape[1]
         lines.append(f"{n_folds} folds; mean ± standard error; corrected paired t-test.")
         for failure in self.failures:
             lines.append(f"{failure.name} failed in fold {failure.fold}: {failure.message}")
@@ -360,6 +377,8 @@ class Comparison:
         if name == self.baseline:
             return "baseline"
         p = p_values[name]
+        if np.isnan(self.scores[self.names.index(self.baseline)]).all():
+            return "the baseline failed"
         if np.isnan(p):
             return "too few folds to tell"
         size = f"p = {p:.3f}" if p >= 0.001 else "p < 0.001"
@@ -368,7 +387,7 @@ class Comparison:
         return f"{'better' if self._difference(i) > 0 else 'worse'} ({size})"
 
 
-def corrected_t_test(differences: Any, test_share: float) -> float:
+def corrected_t_test(differences: Any, test_share: float, resolution: float = 0.0) -> float:
     """Two-sided p-value of a mean difference of scores over folds.
 
     Training sets of different folds overlap, so their scores are not independent, and an
@@ -383,10 +402,15 @@ def corrected_t_test(differences: Any, test_share: float) -> float:
     test_share : float
         Number of test graphs for each training graph, 1 / 9 for ten folds.
 
+    resolution : float, default=0.0
+        The smallest difference between two scores, 1 over the number of test graphs for an
+        accuracy. Folds that show the same difference by chance are taken to vary by half
+        of it.
+
     Returns
     -------
     p_value : float
-        NaN for less than two folds.
+        NaN for less than two folds, and where differences do not vary at all.
 
     References
     ----------
@@ -404,10 +428,13 @@ def corrected_t_test(differences: Any, test_share: float) -> float:
     n_folds = len(differences)
     if n_folds < 2:
         return float("nan")
-    mean, variance = differences.mean(), differences.var(ddof=1)
-    if variance <= (1e-12 * np.abs(differences).max()) ** 2:  # the same in every fold
-        return 1.0 if mean == 0 else 0.0
-    t = mean / np.sqrt(variance * (1 / n_folds + test_share))
+    mean = differences.mean()
+    spread = max(differences.std(ddof=1), resolution / 2)
+    if not differences.any():
+        return 1.0
+    if spread <= 1e-12 * np.abs(differences).max():
+        return float("nan")
+    t = mean / (spread * np.sqrt(1 / n_folds + test_share))
     return float(2 * stats.t.sf(abs(t), df=n_folds - 1))
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import copy
+import hashlib
+from collections.abc import Callable, Hashable
 from itertools import pairwise
+from threading import Lock
 from typing import Any
 
 import joblib
@@ -12,15 +15,21 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from sklofi.graphs import GraphSet
+from sklofi.graphs import GraphSet, check_same_labelling
 from sklofi.vectorizers import GraphVectorizer, label_columns, labels_of, unary_counts
 
 # Columns in which more than this share of the rows have an entry are multiplied as a dense
 # matrix: that many more multiplications are still faster than jumping through memory.
 DENSE_SHARE = 0.05
 
-# A set of graphs keeps kernel matrices up to this size; the last one, whatever its size.
-KEPT_BYTES = 2 * 2**30
+# A set of graphs keeps what kernels make of it up to this size.
+KEPT_BYTES = 2**30
+
+# A part of a set of graphs uses the kernel matrix of the whole if it is this share of it.
+SHARE_OF_WHOLE = 0.25
+
+# Raise it when features change, so that those of former versions on disk are not used.
+EDITION = 1
 
 
 def linear_kernel(X: sp.csr_array, Y: sp.csr_array | None = None) -> NDArray[np.float64]:
@@ -53,7 +62,7 @@ def linear_kernel(X: sp.csr_array, Y: sp.csr_array | None = None) -> NDArray[np.
             f"X has {X.shape[1]} columns and Y has {Y.shape[1]}; both have to come from the"
             " same vectorizer."
         )
-    shares = [np.bincount(m.indices, minlength=m.shape[1]) / m.shape[0] for m in (X, Y)]
+    shares = [np.bincount(m.indices, minlength=m.shape[1]) / max(m.shape[0], 1) for m in (X, Y)]
     is_frequent = shares[0] * shares[1] > DENSE_SHARE**2
     frequent, rare = np.flatnonzero(is_frequent), np.flatnonzero(~is_frequent)
     dense_x, sparse_x = X[:, frequent].toarray(), X[:, rare]
@@ -89,8 +98,8 @@ def intersection_kernel(X: sp.csr_array, Y: sp.csr_array | None = None) -> NDArr
     array([[2., 1.],
            [1., 4.]])
     """
-    X = sp.csr_array(X)
-    both = X if Y is None else sp.vstack([X, sp.csr_array(Y)], format="csr")
+    both = sp.csr_array(X, copy=True) if Y is None else sp.vstack([X, Y], format="csr")
+    both.sum_duplicates()
     if both.nnz and (both.data.min() < 0 or (both.data % 1).any()):
         raise ValueError("Histogram intersection needs counts: whole numbers, none negative.")
     ones = unary_counts(both)
@@ -136,7 +145,7 @@ def normalize_kernel(
 
 
 def fit_kernel(
-    kernel: Any, graphs: Any, with_values: bool
+    kernel: Any, graphs: Any, with_values: bool, edition: int = EDITION
 ) -> tuple[Any, sp.csr_array | None, NDArray[np.float64] | None]:
     """The fitted kernel, the features if it has them, and kernel values if asked for.
 
@@ -148,37 +157,82 @@ def fit_kernel(
     return kernel, None, kernel.fit_transform(graphs)
 
 
-class SharedMatrix:
-    """Blocks of the kernel matrix of a whole set, which is kept with the set.
+class Shelf:
+    """What was computed last, up to some size; safe to use from several threads."""
 
-    No kernel with features looks at other graphs than the two that it compares, so a
-    block is the same as if it had been computed for its graphs alone.
+    def __init__(self) -> None:
+        self._items: dict[Hashable, tuple[Any, int]] = {}  # used longest ago first
+        self._lock = Lock()
+
+    def take(self, key: Hashable) -> Any:
+        """What was put under a key, or None."""
+        with self._lock:
+            if key not in self._items:
+                return None
+            item = self._items[key] = self._items.pop(key)
+            return item[0]
+
+    def put(self, key: Hashable, item: Any, n_bytes: int) -> Any:
+        with self._lock:
+            self._items.pop(key, None)
+            self._items[key] = item, n_bytes
+            while sum(size for _, size in self._items.values()) > KEPT_BYTES:
+                del self._items[next(iter(self._items))]
+        return item
+
+
+class SharedKernel:
+    """A kernel on a part of a set of graphs, of which other parts are asked for as well.
+
+    The kernel matrix of the whole set is computed once and kept with the set, and so is
+    what was fitted to each part. A kernel with features looks at no other graphs than the
+    two that it compares, so a block of the matrix is the same as if it had been computed
+    for its graphs alone.
     """
 
-    def __init__(self, whole: GraphSet, rows: NDArray[np.int64], kernel: GraphVectorizer) -> None:
-        self.kept = self._kept_by(whole)
-        self.rows = rows
-        self.key = (type(kernel), joblib.hash(kernel.get_params()))
-
-    def training_block(self, compute: Callable[[], NDArray[np.float64]]) -> NDArray[np.float64]:
-        values = self.kept.pop(self.key, None)
-        if values is None:
-            values = compute()
-        self.kept[self.key] = values  # as the one that was used last
-        while len(self.kept) > 1 and sum(v.nbytes for v in self.kept.values()) > KEPT_BYTES:
-            self.kept.pop(next(iter(self.kept)), None)
-        return values[np.ix_(self.rows, self.rows)]
-
-    def block_of(self, graphs: GraphSet) -> NDArray[np.float64] | None:
-        """Kernel values of other graphs of the same set, if there are any."""
-        whole, rows = graphs.origin
-        if self._kept_by(whole) is not self.kept or self.key not in self.kept:
-            return None
-        return self.kept[self.key][np.ix_(rows, self.rows)]
+    def __init__(self, kernel: GraphVectorizer, graphs: GraphSet) -> None:
+        self.whole, self.rows = graphs.origin
+        self.graphs = graphs
+        self.kernel = kernel
+        self.shelf = shelf_of(self.whole)
+        # Sets of equal graphs share a shelf, though they may name their labels differently.
+        self.key = (type(kernel), joblib.hash(kernel.get_params()), self.whole.labels)
 
     @staticmethod
-    def _kept_by(whole: GraphSet) -> dict[Any, NDArray[np.float64]]:
-        return whole.keep("kernel matrices", dict)
+    def pays(graphs: GraphSet) -> bool:
+        """Whether the part is large enough, and the whole small enough."""
+        n_whole = len(graphs.origin[0])
+        return SHARE_OF_WHOLE * n_whole <= len(graphs) and 8 * n_whole**2 <= KEPT_BYTES
+
+    def fit(self, compute: Callable[..., Any]) -> tuple[GraphVectorizer, sp.csr_array]:
+        """The kernel fitted to this part, and the features of its graphs."""
+        key = (*self.key, hashlib.blake2b(self.rows.tobytes()).digest())
+        fitted = self.shelf.take(key)
+        if fitted is None:
+            kernel, features, _ = compute(self.kernel, self.graphs, False)
+            # A vocabulary is about as large as the features.
+            fitted = self.shelf.put(key, (kernel, features), 2 * 12 * features.nnz)
+        return copy.copy(fitted[0]), fitted[1]
+
+    def values(self, compute: Callable[..., Any]) -> NDArray[np.float64]:
+        """The kernel matrix of this part."""
+        matrix = self.shelf.take(self.key)
+        if matrix is None:
+            matrix = compute(clone(self.kernel), self.whole, True)[2]
+            self.shelf.put(self.key, matrix, matrix.nbytes)
+        return matrix[np.ix_(self.rows, self.rows)]
+
+    def values_of(self, graphs: GraphSet) -> NDArray[np.float64] | None:
+        """Kernel values of another part and this one, if they are there to be taken."""
+        whole, rows = graphs.origin
+        if shelf_of(whole) is not self.shelf or whole.labels != self.whole.labels:
+            return None
+        matrix = self.shelf.take(self.key)
+        return None if matrix is None else matrix[np.ix_(rows, self.rows)]
+
+
+def shelf_of(whole: GraphSet) -> Shelf:
+    return whole.keep("kernels", Shelf)
 
 
 class GraKeLKernel:
@@ -188,12 +242,13 @@ class GraKeLKernel:
         self.kernel = clone(kernel, safe=False)
 
     def fit_transform(self, graphs: GraphSet) -> NDArray[np.float64]:
-        self.labels = labels_of(graphs)
+        self.labels, self.has_labels = labels_of(graphs), graphs.label_ids is not None
         values = self.kernel.fit_transform(self._convert(graphs))
         self.n_graphs = len(graphs)
         return _check_values(values, self.kernel, (len(graphs), self.n_graphs))
 
     def transform(self, graphs: GraphSet) -> NDArray[np.float64]:
+        check_same_labelling(graphs, self.has_labels, type(self.kernel).__name__)
         values = self.kernel.transform(self._convert(graphs))
         return _check_values(values, self.kernel, (len(graphs), self.n_graphs))
 

@@ -351,6 +351,16 @@ def _check_graph_set(
     return X
 
 
+def check_same_labelling(graphs: GraphSet, has_labels: bool, owner: str) -> None:
+    """See that graphs have labels if those that an estimator was fitted on had, or none."""
+    if (graphs.label_ids is not None) != has_labels:
+        here, there = ("without", "with") if has_labels else ("with", "without")
+        raise ValueError(
+            f"X has graphs {here} node labels, but {owner} was fitted on graphs"
+            f" {there} node labels. Convert both in the same way."
+        )
+
+
 def offsets_of(lengths: NDArray[np.integer]) -> NDArray[np.int64]:
     """Where segments of some lengths begin, and where the last one ends.
 

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.exceptions import NotFittedError
 from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
@@ -22,7 +23,7 @@ from sklearn.utils.validation import check_is_fitted, check_memory
 from sklofi.gram import (
     FunctionKernel,
     GraKeLKernel,
-    SharedMatrix,
+    SharedKernel,
     fit_kernel,
     intersection_kernel,
     linear_kernel,
@@ -68,9 +69,6 @@ KERNELS: dict[str, Callable[..., GraphVectorizer]] = {
 
 # For more training graphs than this the kernel matrix (0.8 GB) is avoided where it can be.
 LARGEST_MATRIX = 10_000
-
-# A slice of a set uses the kernel matrix of the whole set if it has this share of it.
-SHARE_OF_WHOLE = 0.25
 
 # Kernel values that are computed at a time in prediction (256 MB).
 VALUES_TOGETHER = 2**25
@@ -130,37 +128,44 @@ class BaseKernelMachine(BaseEstimator):
         """The node attribute; kernels of our own have made their choice."""
         return getattr(self.kernel, "node_label", self.node_label)
 
-    def _fit_kernel(self, X, graphs, weight):
+    def _fit_kernel(self, X, graphs):
         """What the machine learns from: kernel values, or features."""
         kernel = self._make_kernel()
+        self.solver_ = self._choose_solver(kernel, X, graphs)
+        self._features = self._shared = None
+        if isinstance(kernel, FunctionKernel):
+            # Not kept on disk: a function is known by its name only, and would be taken for
+            # its former self.
+            self.kernel_, _, values = fit_kernel(kernel, _networkx_graphs(X, graphs), True)
+            return values
+        compute = check_memory(self.memory).cache(fit_kernel)
+        if self.solver_ == "linear":
+            self.kernel_, features, _ = compute(kernel, graphs, False)
+            if features.shape[1] == 0:
+                raise ValueError(
+                    f"{type(kernel).__name__} finds nothing to count in the training graphs."
+                )
+            return features
+        has_features = isinstance(kernel, GraphVectorizer)
+        if has_features and isinstance(X, GraphSet) and SharedKernel.pays(graphs):
+            self._shared = SharedKernel(kernel, graphs)
+            self.kernel_, self._features = self._shared.fit(compute)
+            return self._shared.values(compute)
+        self.kernel_, self._features, values = compute(kernel, graphs, True)
+        return values
+
+    def _choose_solver(self, kernel, X, graphs):
         has_features = isinstance(kernel, GraphVectorizer)
         if self.solver == "linear" and not has_features:
             raise ValueError(
                 f'solver="linear" needs a kernel with features, but {self.kernel!r} gives only'
                 f' kernel values. Use solver="gram", or one of {sorted(KERNELS)}.'
             )
-        self.solver_ = self.solver
-        if self.solver == "auto":
-            is_large = len(graphs) > LARGEST_MATRIX
-            self.solver_ = "linear" if has_features and is_large else "gram"
-        self._features = self._shared = None
-
-        compute = check_memory(self.memory).cache(fit_kernel)
-        if isinstance(kernel, FunctionKernel):
-            # A function is known by its name only: it would be taken for its former self.
-            self.kernel_, _, values = fit_kernel(kernel, _networkx_graphs(X, weight), True)
-            return values
-        if self.solver_ == "linear":
-            self.kernel_, features, _ = compute(kernel, graphs, False)
-            return features
-        if has_features and isinstance(X, GraphSet):
-            whole, rows = graphs.origin
-            if SHARE_OF_WHOLE * len(whole) <= len(graphs) and len(whole) <= LARGEST_MATRIX:
-                self._shared = SharedMatrix(whole, rows, kernel)
-                self.kernel_, self._features, _ = fit_kernel(kernel, graphs, False)
-                return self._shared.training_block(lambda: compute(clone(kernel), whole, True)[2])
-        self.kernel_, self._features, values = compute(kernel, graphs, True)
-        return values
+        if self.solver != "auto":
+            return self.solver
+        # By the size of the whole set, so that all folds of a search choose the same.
+        n_graphs = len(graphs.origin[0]) if isinstance(X, GraphSet) else len(graphs)
+        return "linear" if has_features and n_graphs > LARGEST_MATRIX else "gram"
 
     def _make_kernel(self):
         """An unfitted object that gives features or kernel values."""
@@ -174,6 +179,11 @@ class BaseKernelMachine(BaseEstimator):
             )
         if isinstance(self.kernel, (GraphVectorizer, RandomWalkKernel)):
             return clone(self.kernel)
+        if hasattr(self.kernel, "get_feature_names_out"):
+            raise TypeError(
+                f"kernel={self.kernel!r} gives features, not kernel values. Put it before a"
+                " linear machine in a pipeline: make_pipeline(vectorizer, LinearSVC())."
+            )
         if hasattr(self.kernel, "fit_transform"):
             return GraKeLKernel(self.kernel)
         return FunctionKernel(self.kernel)
@@ -183,9 +193,9 @@ class BaseKernelMachine(BaseEstimator):
         check_is_fitted(self)
         graphs = as_graph_set(X, self._labels_from, None)
         if isinstance(self.kernel_, FunctionKernel):
-            yield self.kernel_.transform(_networkx_graphs(X))
-        elif (block := self._shared and self._shared.block_of(graphs)) is not None:
-            yield block
+            yield self.kernel_.transform(_networkx_graphs(X, graphs))
+        elif self._shared and (values := self._shared.values_of(graphs)) is not None:
+            yield values
         elif self._features is None:
             yield self.kernel_.transform(graphs)
         else:
@@ -243,8 +253,8 @@ class GraphKernelSVC(ClassifierMixin, BaseKernelMachine):
         liblinear (:class:`sklearn.svm.LinearSVC`), which needs memory for the features
         only; its loss is the squared hinge, several classes are told apart one against
         the rest, so its predictions are near those of "gram", not the same. "auto" is
-        "linear" for more than 10,000 training graphs if the kernel has features, and
-        otherwise "gram".
+        "linear" for more than 10,000 graphs (of a :class:`GraphSet`, in the whole set) if
+        the kernel has features, and otherwise "gram".
 
     max_iter : int, default=-1
         Largest number of iterations of the solver; -1 is no limit for "gram", and 10,000
@@ -252,9 +262,10 @@ class GraphKernelSVC(ClassifierMixin, BaseKernelMachine):
 
     memory : str or object with the joblib.Memory interface, default=None
         Where to keep kernel matrices and features on disk, so that fits which differ in
-        `C` only do not compute them again. Not used for callables. For a
-        :class:`GraphSet` the matrix of the whole set is kept in memory as well and shared
-        by all folds and candidates of a search.
+        `C` only do not compute them again. Not used for callables; if you change the code
+        of a kernel object of your own, clear it. For a :class:`GraphSet`, kernels that are
+        given by name keep them in memory as well: all folds and candidates of a search
+        share the matrix of the whole set.
 
     random_state : int, RandomState instance or None, default=None
         Determines the order in which the solver "linear" visits graphs.
@@ -334,6 +345,11 @@ class GraphKernelSVC(ClassifierMixin, BaseKernelMachine):
         self.classes_ = check_classes(y)
         class_of = np.searchsorted(self.classes_, y)
         weight = weight * weights_of_classes(self.class_weight, self.classes_, y, weight)[class_of]
+        if not weight.all():  # classes of weight zero are not there, as graphs are not
+            weighted = np.flatnonzero(weight)
+            graphs, y, weight = graphs[weighted], y[weighted], weight[weighted]
+            self.classes_ = check_classes(y)
+            class_of = np.searchsorted(self.classes_, y)
         n_folds = min(CALIBRATION_FOLDS, np.bincount(class_of).min())
         if self.probability and n_folds < 2:
             rare = self.classes_.tolist()[np.bincount(class_of).argmin()]
@@ -341,8 +357,9 @@ class GraphKernelSVC(ClassifierMixin, BaseKernelMachine):
                 f"probability=True needs at least 2 graphs of each class to calibrate on, but"
                 f" there is only one of class {rare!r}."
             )
-        inputs = self._fit_kernel(X, graphs, sample_weight)
+        inputs = self._fit_kernel(X, graphs)
         machine = self._machine()
+        self._calibrated = None
         if self.probability:
             self._calibrated = CalibratedClassifierCV(machine, ensemble=False, cv=n_folds)
             self._calibrated.fit(inputs, y, sample_weight=weight)
@@ -380,7 +397,7 @@ class GraphKernelSVC(ClassifierMixin, BaseKernelMachine):
             Predicted classes.
         """
         check_is_fitted(self)
-        machine = self._calibrated if self.probability else self.svm_
+        machine = self.svm_ if self._calibrated is None else self._calibrated
         return np.concatenate([machine.predict(x) for x in self._machine_inputs(X)])
 
     @available_if(lambda self: self.probability)
@@ -398,6 +415,8 @@ class GraphKernelSVC(ClassifierMixin, BaseKernelMachine):
             The columns are in the order of `classes_`.
         """
         check_is_fitted(self)
+        if self._calibrated is None:
+            raise NotFittedError("Call fit again: it was fitted with probability=False.")
         inputs = self._machine_inputs(X)
         return np.concatenate([self._calibrated.predict_proba(x) for x in inputs])
 
@@ -443,8 +462,9 @@ class GraphKernelSVR(RegressorMixin, BaseKernelMachine):
         "gram" computes the kernel matrix and gives it to libsvm
         (:class:`sklearn.svm.SVR`). "linear" gives the features behind the kernel to
         liblinear (:class:`sklearn.svm.LinearSVR`, with the squared loss), which needs
-        memory for the features only. "auto" is "linear" for more than 10,000 training
-        graphs if the kernel has features, and otherwise "gram".
+        memory for the features only. "auto" is "linear" for more than 10,000 graphs (of a
+        :class:`GraphSet`, in the whole set) if the kernel has features, and otherwise
+        "gram".
 
     max_iter : int, default=-1
         Largest number of iterations of the solver; -1 is no limit for "gram", and 10,000
@@ -452,9 +472,10 @@ class GraphKernelSVR(RegressorMixin, BaseKernelMachine):
 
     memory : str or object with the joblib.Memory interface, default=None
         Where to keep kernel matrices and features on disk, so that fits which differ in
-        `C` only do not compute them again. Not used for callables. For a
-        :class:`GraphSet` the matrix of the whole set is kept in memory as well and shared
-        by all folds and candidates of a search.
+        `C` only do not compute them again. Not used for callables; if you change the code
+        of a kernel object of your own, clear it. For a :class:`GraphSet`, kernels that are
+        given by name keep them in memory as well: all folds and candidates of a search
+        share the matrix of the whole set.
 
     random_state : int, RandomState instance or None, default=None
         Determines the order in which the solver "linear" visits graphs.
@@ -521,7 +542,7 @@ class GraphKernelSVR(RegressorMixin, BaseKernelMachine):
         )
         y = y.astype(np.float64)
         (self._target_mean,), (self._target_scale,) = weighted_mean_and_scale(y[:, None], weight)
-        inputs = self._fit_kernel(X, graphs, sample_weight)
+        inputs = self._fit_kernel(X, graphs)
         standardised = (y - self._target_mean) / self._target_scale
         self.svm_ = self._machine().fit(inputs, standardised, sample_weight=weight)
         return self
@@ -559,9 +580,9 @@ class GraphKernelSVR(RegressorMixin, BaseKernelMachine):
         )
 
 
-def _networkx_graphs(X, sample_weight=None):
-    """The user's own graphs, without those of weight zero."""
-    graphs = list(X)
-    if sample_weight is None:
-        return graphs
-    return [graphs[i] for i in np.flatnonzero(sample_weight)]
+def _networkx_graphs(X, graphs):
+    """The user's own graphs, as far as they are in a set that was made of them."""
+    if isinstance(X, GraphSet):
+        return graphs.to_networkx()
+    X = list(X)
+    return [X[i] for i in graphs.origin[1]]

@@ -12,8 +12,8 @@ from sklofi.graphs import GraphSet, offsets_of, take_segments
 from sklofi.reading import DEFAULT_NODE_LABEL
 from sklofi.vectorizers import GraphVectorizer, label_columns, labels_of, number_codes
 
-# Shortest paths are searched from so many pairs of nodes at a time, which keeps the
-# working arrays in the cache.
+# Shortest paths are searched between so many pairs of nodes at a time, and by so many steps
+# at a time, which bounds the working arrays.
 PAIRS_TOGETHER = 2**20
 
 
@@ -136,20 +136,39 @@ def _shortest_paths(
         start = offsets[:-1]
         is_new = np.ones(offsets[-1], dtype=bool)
         winner = np.empty(offsets[-1], dtype=np.int32)
-        sources, targets = block, block
         is_new[start + block - first_node[block]] = False
+        n_new = len(is_new) - len(block)
+        frontier = [(block, block)]
         for distance in range(1, graphs.n_nodes):
-            edges, ends = take_segments(graphs.edge_offsets, targets)
-            sources = np.repeat(sources, np.diff(ends))
-            pairs = start[sources - block[0]] + graphs.neighbors[edges]
-            new = np.flatnonzero(is_new[pairs])
-            sources, pairs = sources[new], pairs[new]
-            # Of several ways to the same node, one goes on.
-            winner[pairs] = np.arange(len(pairs), dtype=np.int32)
-            one = np.flatnonzero(winner[pairs] == np.arange(len(pairs)))
-            sources, pairs = sources[one], pairs[one]
-            if not len(pairs):
+            found = []
+            for sources, targets in _portions(graphs, frontier):
+                edges, ends = take_segments(graphs.edge_offsets, targets)
+                sources = np.repeat(sources, np.diff(ends))
+                pairs = start[sources - block[0]] + graphs.neighbors[edges]
+                new = np.flatnonzero(is_new[pairs])
+                sources, pairs = sources[new], pairs[new]
+                # Of several ways to the same node, one goes on.
+                winner[pairs] = np.arange(len(pairs), dtype=np.int32)
+                one = np.flatnonzero(winner[pairs] == np.arange(len(pairs)))
+                sources, pairs = sources[one], pairs[one]
+                is_new[pairs] = False
+                n_new -= len(pairs)
+                if len(pairs):
+                    found.append((sources, pairs - start[sources - block[0]] + first_node[sources]))
+            if not found:
                 break
-            is_new[pairs] = False
-            targets = pairs - start[sources - block[0]] + first_node[sources]
-            yield distance, sources, targets
+            yield from ((distance, *pairs) for pairs in found)
+            if n_new == 0:  # which dense graphs reach long before their edges are all walked
+                break
+            frontier = found
+
+
+def _portions(
+    graphs: GraphSet, frontier: list[tuple[NDArray[np.int64], NDArray[np.int64]]]
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """The same pairs in portions from which about as many steps lead as a block has pairs."""
+    for sources, targets in frontier:
+        n_steps = graphs.edge_offsets[targets + 1] - graphs.edge_offsets[targets]
+        portion_of = np.cumsum(n_steps) // PAIRS_TOGETHER
+        cuts = np.flatnonzero(np.diff(portion_of)) + 1
+        yield from zip(np.split(sources, cuts), np.split(targets, cuts), strict=True)

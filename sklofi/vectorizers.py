@@ -27,11 +27,17 @@ from sklofi.egonets import (
     first_positions,
     neighbor_nodes,
 )
-from sklofi.graphs import GraphSet, as_graph_set, offsets_of
+from sklofi.graphs import GraphSet, as_graph_set, check_same_labelling, offsets_of
 from sklofi.reading import DEFAULT_NODE_LABEL
 
 # Names of features that would be longer are cut short.
 LONGEST_NAME = 100
+
+# Strings that would be taken for something else if they stood without quotes.
+_LOOK_LIKE_VALUES = {"None", "True", "False", "inf", "nan"}
+
+# Counts written in unary may take up to this many ones (25 GB).
+MOST_ONES = 2**31
 
 
 class GraphVectorizer(TransformerMixin, BaseEstimator):
@@ -83,13 +89,14 @@ class GraphVectorizer(TransformerMixin, BaseEstimator):
         counts : scipy.sparse.csr_array of shape (n_graphs, n_features)
         """
         self._validate_params()
+        self.__dict__.pop("n_features_out_", None)  # a fit that fails leaves nothing half-fitted
         graphs = self._check_graphs(X)
         self.has_labels_ = graphs.label_ids is not None
         counts = self._learn(graphs)
-        if self.unary:
-            self._largest = _column_maxima(counts)
-        self.n_features_out_ = int(self._largest.sum()) if self.unary else counts.shape[1]
-        return self._finish(counts, counts.shape[1])
+        self._largest = _column_maxima(counts) if self.unary else None
+        vectors = self._finish(counts, counts.shape[1])
+        self.n_features_out_ = vectors.shape[1]
+        return vectors
 
     def transform(self, X: Any) -> sp.csr_array:
         """Count in other graphs what was found in the training graphs.
@@ -107,13 +114,8 @@ class GraphVectorizer(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         graphs = self._check_graphs(X)
-        if (graphs.label_ids is not None) != self.has_labels_:
-            here, there = ("without", "with") if self.has_labels_ else ("with", "without")
-            raise ValueError(
-                f"X has graphs {here} node labels, but {type(self).__name__} was fitted on"
-                f" graphs {there} node labels. Convert both in the same way."
-            )
-        n_known = len(self._largest) if self.unary else self.n_features_out_
+        check_same_labelling(graphs, self.has_labels_, type(self).__name__)
+        n_known = self.n_features_out_ if self._largest is None else len(self._largest)
         return self._finish(self._count(graphs), n_known)
 
     def get_feature_names_out(self, input_features: None = None) -> NDArray[np.object_]:
@@ -130,11 +132,10 @@ class GraphVectorizer(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         names = self._names()
-        if self.unary:
-            largest = self._largest.tolist()
+        if self._largest is not None:
             names = [
                 f"{name}>={count}"
-                for name, most in zip(names, largest, strict=True)
+                for name, most in zip(names, self._largest.tolist(), strict=True)
                 for count in range(1, most + 1)
             ]
         return np.asarray(names, dtype=object)
@@ -153,7 +154,12 @@ class GraphVectorizer(TransformerMixin, BaseEstimator):
         return self.n_features_out_
 
     def _label_names(self) -> list[str]:
-        return [_label_name(label) for label in self.labels_] if self.has_labels_ else ["o"]
+        if not self.has_labels_:
+            return ["o"]
+        names = [_label_name(label) for label in self.labels_]
+        if len(set(names)) < len(names):  # labels of a type that shows nothing of itself
+            names = [f"{name}#{i}" for i, name in enumerate(names)]
+        return names
 
     def _check_graphs(self, X: Any) -> GraphSet:
         graphs = as_graph_set(X, self.node_label, None)
@@ -162,15 +168,16 @@ class GraphVectorizer(TransformerMixin, BaseEstimator):
                 f"{type(self).__name__} counts categorical node labels. X has none, only"
                 " continuous node features, so all nodes are taken as alike.",
                 UserWarning,
-                stacklevel=3,
+                stacklevel=2,
             )
         return graphs
 
     def _finish(self, counts: sp.csr_array, n_known: int) -> sp.csr_array:
         """Scale, and leave out what is not known, in that order."""
-        norms = np.sqrt((counts if self.unary else counts.power(2)).sum(axis=1))
+        is_unary = self._largest is not None
+        norms = np.sqrt((counts if is_unary else counts.power(2)).sum(axis=1))
         counts = counts[:, :n_known] if n_known < counts.shape[1] else counts
-        if self.unary:
+        if is_unary:
             counts = unary_counts(counts, self._largest)
         if self.normalize:
             norms[norms == 0] = 1  # nothing to count, nothing to scale
@@ -398,10 +405,16 @@ def label_columns(graphs: GraphSet, known: list[Hashable]) -> tuple[NDArray[np.i
 
 
 def _label_name(label: Hashable) -> str:
-    """A label as it can be read, different for "1" and 1."""
-    if isinstance(label, str) and label.isidentifier() and label != "None":
-        return label
-    return repr(label)
+    """A label as it can be read, different for "1" and 1, the same in every process."""
+    match label:
+        case str() if label.isidentifier() and label not in _LOOK_LIKE_VALUES:
+            return label
+        case tuple():
+            return f"({','.join(map(_label_name, label))})"
+        case frozenset():
+            return f"{{{','.join(sorted(map(_label_name, label)))}}}"
+        case _:
+            return repr(label)
 
 
 # Colours.
@@ -509,6 +522,12 @@ def unary_counts(counts: sp.csr_array, largest: NDArray[np.int64] | None = None)
     array([[1., 1., 1., 0., 0.],
            [0., 0., 1., 1., 1.]])
     """
+    n_all = counts.sum()
+    if n_all > MOST_ONES:
+        raise MemoryError(
+            f"Counts of {n_all:,.0f} in all are too many to be written in unary, as histogram"
+            f" intersection (unary=True) needs them. Use the linear kernel."
+        )
     largest = _column_maxima(counts) if largest is None else largest
     offsets = offsets_of(largest)
     n_ones = np.minimum(counts.data.astype(np.int64), largest[counts.indices])

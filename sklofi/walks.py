@@ -9,14 +9,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from sklofi.egonets import adjacency
 from sklofi.gram import normalize_kernel
-from sklofi.graphs import GraphSet, as_graph_set
+from sklofi.graphs import GraphSet, as_graph_set, check_same_labelling
 from sklofi.reading import DEFAULT_NODE_LABEL
 from sklofi.vectorizers import (
     GraphVectorizer,
@@ -29,8 +29,15 @@ from sklofi.vectorizers import (
 # Pairs of nodes whose walks are counted together (32 MiB).
 PAIRS_TOGETHER = 2**22
 
-# What remains of the series of walks, relative to its sum.
+# What may remain of the series of walks, relative to its sum.
 WALK_PRECISION = 1e-12
+
+# The factor from a term of the series to the next, in the long run. Nearer to 1, it would
+# take thousands of terms.
+LARGEST_GROWTH = 0.99
+
+# Squares of counts have to be numbers, too.
+MOST_WALKS = 1e150
 
 
 class RandomWalkVectorizer(GraphVectorizer):
@@ -146,6 +153,11 @@ class RandomWalkVectorizer(GraphVectorizer):
             walks.append(np.column_stack(np.divmod(codes, n_walks)))
             n_walks = max(len(codes), 1)
             levels.append(self.decay ** (len(walks) / 2) * _sum_of_nodes(graphs, starts))
+            if starts.nnz and not levels[-1].data.max() < MOST_WALKS:
+                raise ValueError(
+                    f"There are more than {MOST_WALKS:.0e} walks of {len(walks)} steps in a graph"
+                    " (n_steps), too many to be counted. Use fewer steps."
+                )
         return levels, walks
 
     def _names(self) -> list[str]:
@@ -157,7 +169,7 @@ class RandomWalkVectorizer(GraphVectorizer):
         return names
 
 
-class RandomWalkKernel(BaseEstimator):
+class RandomWalkKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
     """Random-walk kernel of labelled graphs: the whole geometric series.
 
     Sums ``decay ** k`` over all pairs of walks of k steps, one in each graph, that meet
@@ -171,8 +183,8 @@ class RandomWalkKernel(BaseEstimator):
     ----------
     decay : float or None, default=None
         Weight of a further step. The series converges only if this is below 1 over the
-        product of the spectral radii of both graphs. By default half of what the
-        training graphs allow.
+        product of the spectral radii of both graphs, and has to stay 1 % away from that.
+        By default half of what the training graphs allow.
 
     normalize : bool, default=False
         Whether to scale the kernel so that each graph has similarity 1 with itself.
@@ -232,17 +244,16 @@ class RandomWalkKernel(BaseEstimator):
         self : object
         """
         self._validate_params()
+        self.__dict__.pop("decay_", None)  # a fit that fails leaves nothing half-fitted
         graphs = as_graph_set(X, self.node_label, None)
         radii = spectral_radii(graphs)
-        largest = max(radii.max(), 1e-3)  # without edges, any decay does
-        self.decay_ = self.decay or 0.5 / largest**2
-        self._check_convergence(radii, largest)
-        self._labels = labels_of(graphs)
-        self._graphs = graphs
-        self._largest_radius = largest
-        self._self = None
-        if self.normalize:
-            self._self = self._self_similarities(graphs)
+        # Without edges there are no steps to weigh.
+        decay = self.decay or 0.5 / max(radii.max() ** 2, 1)
+        self._graphs, self._labels = graphs, labels_of(graphs)
+        self._largest_radius = radii.max()
+        self._self = self._self_similarities(graphs, decay) if self.normalize else None
+        self._n_steps(decay, radii, self._largest_radius)
+        self.decay_ = decay
         return self
 
     def fit_transform(self, X: Any, y: Any = None) -> NDArray[np.float64]:
@@ -276,12 +287,16 @@ class RandomWalkKernel(BaseEstimator):
         """
         check_is_fitted(self)
         graphs = as_graph_set(X, self.node_label, None)
-        radii = spectral_radii(graphs)
-        self._check_convergence(radii, self._largest_radius)
-        kernel = self._walks(graphs, self._graphs)
+        check_same_labelling(graphs, self._graphs.label_ids is not None, type(self).__name__)
+        n_steps = self._n_steps(self.decay_, spectral_radii(graphs), self._largest_radius)
+        rows = [
+            np.hstack([self._walks(a, b, self.decay_, n_steps) for b in _blocks(self._graphs)])
+            for a in _blocks(graphs)
+        ]
+        kernel = np.vstack(rows)
         if self.normalize:
-            self._check_convergence(radii, radii)
-            kernel = normalize_kernel(kernel, self._self_similarities(graphs), self._self)
+            self_x = self._self_similarities(graphs, self.decay_)
+            kernel = normalize_kernel(kernel, self_x, self._self)
         return kernel
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -292,38 +307,52 @@ class RandomWalkKernel(BaseEstimator):
         tags.input_tags.two_d_array = False
         return tags
 
-    def _check_convergence(
-        self, radii: NDArray[np.float64], other_radii: NDArray[np.float64] | float
-    ) -> None:
-        growth = self.decay_ * radii * other_radii
-        if (growth >= 1).any():
-            graph = int(np.argmax(growth))
-            limit = self.decay_ / growth[graph]
+    @property
+    def _n_features_out(self) -> int:  # a column for each training graph
+        return len(self._graphs)
+
+    def _n_steps(
+        self,
+        decay: float,
+        radii: NDArray[np.float64],
+        other_radii: NDArray[np.float64] | np.float64,
+    ) -> int:
+        """Number of steps after which nothing that counts is left of the series.
+
+        In undirected graphs the term of k steps is at most growth ** k times that of
+        none, and so the rest is at most growth ** (k + 1) / (1 - growth) times that.
+        """
+        growths = decay * radii * other_radii
+        graph = int(np.argmax(growths))
+        growth = growths[graph]
+        if growth > LARGEST_GROWTH:
             raise ValueError(
-                f"Walks of graph {graph} grow too fast (spectral radius {radii[graph]:.4g}) for"
-                f" the series to converge with decay={self.decay_:.4g}. Use a decay below"
-                f" {limit:.4g}, or walks of a fixed length: RandomWalkVectorizer."
+                f"Walks of graph {graph} grow too fast (spectral radius up to"
+                f" {radii[graph]:.4g}) for the series to converge with decay={decay:.4g}. Use a"
+                f" decay below {LARGEST_GROWTH * decay / growth:.4g}, or walks of a fixed length:"
+                " RandomWalkVectorizer."
             )
+        if growth == 0:
+            return 0
+        return int(np.ceil(np.log(WALK_PRECISION * (1 - growth)) / np.log(growth)))
 
-    def _self_similarities(self, graphs: GraphSet) -> NDArray[np.float64]:
-        return np.array([self._walks(g, g)[0, 0] for g in _one_by_one(graphs)])
+    def _self_similarities(self, graphs: GraphSet, decay: float) -> NDArray[np.float64]:
+        radii = spectral_radii(graphs)
+        n_steps = self._n_steps(decay, radii, radii)
+        singles = (graphs[[row]] for row in range(len(graphs)))
+        return np.array([self._walks(g, g, decay, n_steps)[0, 0] for g in singles])
 
-    def _walks(self, graphs: GraphSet, others: GraphSet) -> NDArray[np.float64]:
-        rows = [
-            np.hstack([self._walks_of_block(a, b) for b in _blocks(others)])
-            for a in _blocks(graphs)
-        ]
-        return np.vstack(rows)
-
-    def _walks_of_block(self, a: GraphSet, b: GraphSet) -> NDArray[np.float64]:
+    def _walks(self, a: GraphSet, b: GraphSet, decay: float, n_steps: int) -> NDArray[np.float64]:
         label_a, label_b = (label_columns(graphs, self._labels)[0] for graphs in (a, b))
         start = (label_a[:, None] == label_b).astype(np.float64)
         step_a, step_b = (adjacency(graphs).astype(np.float64) for graphs in (a, b))
-        walks, added = start.copy(), start
-        while added.any():
-            added = self.decay_ * start * (step_b @ (step_a @ added).T).T
+        walks, added, step = start.copy(), start, 0
+        # Walks along directed edges may come to their growth rate later.
+        while step < n_steps or added.sum() > WALK_PRECISION * walks.sum():
+            added = decay * start * (step_b @ (step_a @ added).T).T
             walks += added
-            if added.sum() <= WALK_PRECISION * walks.sum():
+            step += 1
+            if not added.any():
                 break
         by_graph = np.add.reduceat(walks, a.node_offsets[:-1], axis=0)
         return np.add.reduceat(by_graph, b.node_offsets[:-1], axis=1)
@@ -365,8 +394,3 @@ def _blocks(graphs: GraphSet) -> Iterator[GraphSet]:
     part_of = graphs.node_offsets[:-1] // side
     for rows in np.split(np.arange(len(graphs)), np.flatnonzero(np.diff(part_of)) + 1):
         yield graphs[rows]
-
-
-def _one_by_one(graphs: GraphSet) -> Iterator[GraphSet]:
-    for row in range(len(graphs)):
-        yield graphs[[row]]

@@ -108,6 +108,7 @@ GRAPH_ESTIMATORS = {
     "VertexHistogramVectorizer": VertexHistogramVectorizer(),
     "ShortestPathVectorizer": ShortestPathVectorizer(normalize=True),
     "RandomWalkVectorizer": RandomWalkVectorizer(2),
+    "RandomWalkKernel-alone": RandomWalkKernel(decay=0.001),
 }
 
 

@@ -63,6 +63,8 @@ def test_workers_lists_and_graph_sets_give_the_same(motifs):
     expected = compare(KERNELS, graphs, y, cv=3).scores
     assert_array_equal(compare(KERNELS, GraphSet.from_networkx(graphs), y, cv=3).scores, expected)
     assert_array_equal(compare(KERNELS, graphs, list(y), cv=3, n_jobs=2).scores, expected)
+    X = GraphSet.from_networkx(graphs)
+    assert_array_equal(compare(KERNELS, X, y, cv=3, n_jobs=2).scores, expected)
 
 
 def test_a_number_of_folds_is_shuffled_and_stratified():
@@ -82,7 +84,7 @@ def test_regressors_and_their_score():
     graphs, y = load_graph_atlas(target="spectral_radius")
     estimators = {"mean": DummyRegressor(), "wl": GraphKernelSVR(n_iter=1)}
     comparison = compare(estimators, graphs[::5], y[::5], cv=3)
-    assert comparison.metric == "R²"
+    assert comparison.metric == "r2"
     assert comparison.means()["mean"] < 0.1 < 0.9 < comparison.means()["wl"]
     comparison = compare(estimators, graphs[::5], y[::5], cv=3, scoring="neg_mean_absolute_error")
     assert comparison.metric == "neg_mean_absolute_error"
@@ -129,6 +131,37 @@ def test_an_estimator_that_always_fails_says_so(motifs):
     comparison.plot()
 
 
+def test_all_are_scored_alike_whatever_they_were_tuned_for(motifs):
+    plain = GraphKernelSVC(n_iter=1, C=0.01)
+    tuned = GridSearchCV(plain, {"C": [0.01]}, scoring="roc_auc", cv=2)
+    comparison = compare({"tuned": tuned, "plain": plain}, *motifs, cv=3)
+    assert comparison.metric == "accuracy"
+    assert_array_equal(*comparison.scores)
+
+
+def test_a_score_that_is_no_number_is_a_failure(motifs):
+    def no_number(estimator, X, y):
+        return float("nan")
+
+    comparison = compare(KERNELS, *motifs, cv=2, scoring=no_number)
+    assert comparison.metric == "no_number"
+    assert [failure.message for failure in comparison.failures] == [
+        "ValueError: the score is NaN"
+    ] * 4
+
+
+def test_without_a_baseline_there_is_no_verdict(motifs):
+    estimators = {"fails": GraphKernelSVC(C=-1), "wl": KERNELS["wl"]}
+    verdicts = [row["verdict"] for row in compare(estimators, *motifs, cv=2).rows()]
+    assert verdicts == ["failed in every fold", "the baseline failed"]
+
+
+def test_folds_by_a_number_of_numpy(motifs):
+    assert_array_equal(
+        compare(KERNELS, *motifs, cv=np.int64(3)).scores, compare(KERNELS, *motifs, cv=3).scores
+    )
+
+
 def test_the_test_is_that_of_nadeau_and_bengio():
     differences = np.array([0.02, -0.01, 0.03, 0.05, 0.0, 0.01, 0.04, 0.02, 0.03, 0.01])
     plain = corrected_t_test(differences, test_share=0)
@@ -141,22 +174,26 @@ def test_the_test_is_that_of_nadeau_and_bengio():
 
 
 @pytest.mark.parametrize(
-    "differences, p", [([0.0] * 5, 1.0), ([0.1] * 5, 0.0), ([0.3], np.nan), ([0.3, np.nan], np.nan)]
+    "differences, p",
+    [([0.0] * 5, 1.0), ([0.1] * 5, np.nan), ([0.3], np.nan), ([0.3, np.nan], np.nan)],
 )
 def test_the_test_of_constants_and_too_few(differences, p):
     assert corrected_t_test(differences, 0.1) == pytest.approx(p, nan_ok=True)
 
 
-def test_the_correction_keeps_false_alarms_rare():
-    """Two coins on overlapping folds of the same data."""
+def test_equal_differences_by_chance_are_no_proof():
+    """One graph more in both of two folds of ten means nothing, half of all does."""
+    assert corrected_t_test([0.1, 0.1], 1.0, resolution=0.1) > 0.2
+    assert corrected_t_test([0.5] * 5, 0.25, resolution=1 / 60) < 0.001
+
+
+def test_the_correction_keeps_its_level():
+    """Scores of ten folds that share nine tenths have a correlation of a tenth, as assumed."""
     rng = np.random.RandomState(0)
-    alarms = {"corrected": 0, "plain": 0}
-    for _ in range(300):
-        common = rng.normal(scale=0.6)  # what overlapping training sets share
-        differences = common + rng.normal(size=10)
-        alarms["corrected"] += corrected_t_test(differences, 1 / 9) < 0.05
-        alarms["plain"] += corrected_t_test(differences, 0) < 0.05
-    assert alarms["corrected"] < 0.75 * alarms["plain"]
+    share = np.sqrt(0.1) * rng.normal(size=(2000, 1)) + np.sqrt(0.9) * rng.normal(size=(2000, 10))
+    alarms = np.mean([corrected_t_test(differences, 1 / 9) < 0.05 for differences in share])
+    plain = np.mean([corrected_t_test(differences, 0) < 0.05 for differences in share])
+    assert 0.035 < alarms < 0.065 < 0.12 < plain
 
 
 def test_several_p_values_are_adjusted_by_holm():
@@ -239,9 +276,13 @@ def test_progress_is_shown_if_asked_for(motifs, capsys):
     [
         ({"estimators": {}}, "nothing to compare"),
         ({"baseline": "gin"}, r"baseline='gin' is none of the estimators \['wl', 'vertex-h"),
+        ({"estimators": list(KERNELS.values())}, "estimators has to be a dict .* got list"),
+        ({"scoring": ["accuracy", "f1"]}, "scoring has to be one score"),
+        ({"alpha": 7}, "alpha has to be between 0 and 1, got 7"),
+        ({"cv": []}, "no folds to compare on"),
     ],
 )
 def test_bad_arguments_are_refused(arguments, message, motifs):
     arguments = {"estimators": KERNELS, **arguments}
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         compare(X=motifs[0], y=motifs[1], **arguments)

@@ -2,6 +2,7 @@
 
 import os
 
+import networkx as nx
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -87,6 +88,13 @@ def test_a_grakel_kernel_in_the_classifier():
         theirs.decision_function(graphs[30:]), ours.decision_function(graphs[30:]), atol=2e-3
     )
     assert kernel.X is None  # a copy was fitted
+
+
+def test_labels_are_needed_at_both_times_or_at_none():
+    classifier = GraphKernelSVC(kernel=grakel.VertexHistogram())
+    classifier.fit(odd_graphs(10), np.arange(10) % 2)
+    with pytest.raises(ValueError, match="X has graphs without node labels, but VertexHistogram"):
+        classifier.predict([nx.path_graph(2)])
 
 
 def test_a_grakel_kernel_is_kept_on_disk(tmp_path, monkeypatch):

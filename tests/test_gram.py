@@ -56,3 +56,9 @@ def test_normalizing_gives_no_nan():
     block = linear_kernel(X[:2], X)
     self_x, self_y = (np.diagonal(linear_kernel(one)) for one in (X[:2], X))
     assert_allclose(normalize_kernel(block, self_x, self_y), kernel[:2])
+
+
+def test_counts_that_stand_in_pieces_are_put_together():
+    pieces = sp.csr_array((np.ones(2), np.zeros(2, int), np.array([0, 2])), shape=(1, 1))
+    assert_array_equal(intersection_kernel(pieces), [[2]])
+    assert pieces.nnz == 2  # the caller's matrix stays as it is

@@ -2,6 +2,7 @@
 
 import pickle
 import re
+from concurrent.futures import ThreadPoolExecutor
 
 import joblib
 import networkx as nx
@@ -115,12 +116,69 @@ def test_a_search_over_a_graph_set_computes_one_matrix_per_kernel(motifs, monkey
     calls = count_calls(monkeypatch)
     X, y = GraphSet.from_networkx(motifs[0]), motifs[1]
     grid = {"C": [0.1, 1, 10, 100], "n_iter": [1, 2]}
+    fits = []
+    original = WLVectorizer.fit_transform
+    monkeypatch.setattr(
+        WLVectorizer, "fit_transform", lambda self, X: fits.append(len(X)) or original(self, X)
+    )
     search = GridSearchCV(GraphKernelSVC(), grid, cv=5).fit(X, y)
     assert calls == [(90, None), (90, None)]  # n_iter=1 and n_iter=2, whole
+    # For each, the vocabularies of five folds and the matrix; and the refit of the best.
+    assert sorted(fits) == [72] * 10 + [90] * 3
     listed = GridSearchCV(GraphKernelSVC(), grid, cv=5).fit(motifs[0], y)
     assert_allclose(
-        search.cv_results_["mean_test_score"], listed.cv_results_["mean_test_score"], atol=0.03
+        search.cv_results_["mean_test_score"], listed.cv_results_["mean_test_score"], atol=0.012
     )
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"normalize": False},
+        {"kernel": "wl-oa"},
+        {"node_label": None},
+        {"n_iter": 1},
+        {"kernel": "shortest-path"},
+        {"kernel": WLVectorizer(5)},
+    ],
+    ids=repr,
+)
+def test_kernels_of_one_set_are_not_taken_for_each_other(parameters, motifs):
+    X, y = GraphSet.from_networkx(motifs[0]), motifs[1]
+    GraphKernelSVC().fit(X, y)  # leaves its matrix with the set
+    shared = GraphKernelSVC(**parameters).fit(X, y)
+    alone = GraphKernelSVC(**parameters).fit(motifs[0], y)
+    assert_allclose(shared.decision_function(X), alone.decision_function(motifs[0]), atol=1e-9)
+    plain = GraphKernelSVC().fit(X, y)
+    assert not np.allclose(shared.decision_function(X), plain.decision_function(X))
+
+
+def test_sets_that_name_labels_differently_are_not_taken_for_each_other(motifs):
+    graphs, y = [graph.copy() for graph in motifs[0]], motifs[1]
+    for graph in graphs:
+        for _, data in graph.nodes(data=True):
+            data["charge"] = "q" + data["label"]
+    one, other = (
+        pickle.loads(pickle.dumps(GraphSet.from_networkx(graphs, node_label=name)))
+        for name in ("label", "charge")
+    )
+    classifier = GraphKernelSVC().fit(one[:60], y[:60])
+    copied = pickle.loads(pickle.dumps(classifier))
+    GraphKernelSVC().fit(other[:60], y[:60])
+    assert_allclose(
+        classifier.decision_function(other[60:]), copied.decision_function(other[60:]), atol=1e-9
+    )
+
+
+def test_a_set_can_be_used_by_several_threads(motifs, monkeypatch):
+    monkeypatch.setattr(gram, "KEPT_BYTES", 2 * 90 * 90 * 8)
+    X, y = GraphSet.from_networkx(motifs[0]), motifs[1]
+    expected = [GraphKernelSVC(n_iter=n).fit(motifs[0], y).predict(motifs[0]) for n in range(4)]
+    with ThreadPoolExecutor(6) as pool:
+        fits = [pool.submit(GraphKernelSVC(n_iter=i % 4).fit, X, y) for i in range(40)]
+        predictions = [pool.submit(fit.result().predict, X) for fit in fits]
+        for i, prediction in enumerate(predictions):
+            assert_array_equal(prediction.result(), expected[i % 4])
 
 
 def test_shared_blocks_are_what_the_graphs_alone_would_give(motifs):
@@ -130,7 +188,7 @@ def test_shared_blocks_are_what_the_graphs_alone_would_give(motifs):
     alone = GraphKernelSVC().fit([motifs[0][i] for i in rows], y[rows])
     others = [motifs[0][i] for i in rest]
     expected = alone.decision_function(others)
-    assert shared._shared.block_of(X[rest]) is not None
+    assert shared._shared.values_of(X[rest]) is not None
     assert_allclose(shared.decision_function(X[rest]), expected, atol=2e-3)  # libsvm's precision
     # Graphs from elsewhere, and a copy that has lost the set.
     assert_allclose(shared.decision_function(others), expected, atol=2e-3)
@@ -151,15 +209,27 @@ def test_a_small_slice_does_not_ask_for_the_whole_matrix(motifs, monkeypatch):
     X, y = GraphSet.from_networkx(motifs[0]), motifs[1]
     GraphKernelSVC().fit(X[:10], y[:10])
     assert calls == [(10, None)]
+    monkeypatch.setattr(gram, "KEPT_BYTES", 8 * 90 * 90 - 1)  # the whole is too large to keep
+    GraphKernelSVC().fit(X[:60], y[:60])
+    assert calls == [(10, None), (60, None)]
+
+
+def test_folds_of_a_set_choose_the_solver_that_the_whole_set_chooses(motifs, monkeypatch):
+    X, y = GraphSet.from_networkx(motifs[0]), motifs[1]
+    monkeypatch.setattr(kernels, "LARGEST_MATRIX", 80)
+    assert GraphKernelSVC().fit(X[:60], y[:60]).solver_ == "linear"
+    assert GraphKernelSVC().fit(motifs[0][:60], y[:60]).solver_ == "gram"
 
 
 def test_kept_matrices_are_bounded(motifs, monkeypatch):
-    monkeypatch.setattr(gram, "KEPT_BYTES", 2 * 90 * 90 * 8)
+    features = WLVectorizer(3).fit_transform(motifs[0])
+    monkeypatch.setattr(gram, "KEPT_BYTES", 2 * (90 * 90 * 8 + 24 * features.nnz))
     calls = count_calls(monkeypatch)
     X, y = GraphSet.from_networkx(motifs[0]), motifs[1]
-    for n_iter in (1, 2, 1, 3, 1, 2):  # when 3 comes, 2 was used last and goes
+    for n_iter in (1, 2, 1, 3, 1, 2):  # when 3 comes, 2 was used longest ago and goes
         GraphKernelSVC(n_iter=n_iter).fit(X, y)
-        assert len(X.keep("kernel matrices", dict)) <= 2
+        sizes = [size for _, size in gram.shelf_of(X)._items.values()]
+        assert sum(sizes) <= gram.KEPT_BYTES
     assert len(calls) == 4
 
 
@@ -206,6 +276,61 @@ def test_calibration_needs_two_of_a_class(motifs):
     GraphKernelSVC(probability=True).fit(graphs, [0] * 8 + [1] * 2)
 
 
+def test_predictions_with_probabilities_are_the_most_probable(motifs):
+    graphs, y = motifs
+    y = np.where(np.arange(90) % 6, 0, y)  # rare: the decision alone would never say 1
+    classifier = GraphKernelSVC(probability=True, kernel="vertex-histogram").fit(graphs, y)
+    most_probable = classifier.predict_proba(graphs).argmax(axis=1)
+    assert_array_equal(classifier.predict(graphs), classifier.classes_[most_probable])
+    # What was fitted decides, not what the parameter says later.
+    classifier.set_params(probability=False).fit(graphs, 1 - y).set_params(probability=True)
+    assert_array_equal(classifier.predict(graphs), classifier.svm_.predict(
+        linear_kernel(classifier.kernel_.transform(graphs), classifier._features)))  # fmt: skip
+    with pytest.raises(ValueError, match="fitted with probability=False"):
+        classifier.predict_proba(graphs)
+
+
+@pytest.mark.parametrize("probability", [False, True])
+@pytest.mark.parametrize("kind", [GraphKernelSVC, GraphKernelSVR])
+@pytest.mark.parametrize("solver", ["gram", "linear"])
+def test_weights_matter(kind, probability, solver, motifs):
+    """A graph of large weight pulls predictions towards its target."""
+    if probability and kind is GraphKernelSVR:
+        pytest.skip("regressors have no probabilities")
+    graphs = [nx.path_graph(n) for n in (3, 4, 5)] * 20
+    y = np.tile([0, 1, 0, 0, 1, 1], 10)  # paths of five nodes are 0 and 1 in turn
+    parameters = {"probability": True} if probability else {}
+    estimator = kind(solver=solver, random_state=0, **parameters)
+    outputs = []
+    for heavy in (0, 1):
+        weight = np.where(y == heavy, 10.0, 1.0)
+        estimator.fit(graphs, y, sample_weight=weight)
+        method = estimator.predict_proba if probability else estimator.predict
+        outputs.append(method([nx.path_graph(5)]).ravel()[-1])
+    assert outputs[0] < 0.5 < outputs[1]
+
+
+@pytest.mark.parametrize("solver", ["gram", "linear"])
+@pytest.mark.parametrize("probability", [False, True])
+def test_classes_of_weight_zero_are_not_there(solver, probability):
+    graphs = [nx.star_graph(5), nx.cycle_graph(6), nx.complete_graph(5)] * 10
+    y = np.array(["star", "cycle", "complete"] * 10)
+    for zero in ("star", "cycle", "complete"):
+        classifier = GraphKernelSVC(
+            C=100, class_weight={zero: 0}, solver=solver, probability=probability
+        ).fit(graphs, y)
+        rest = [name for name in ("star", "cycle", "complete") if name != zero]
+        assert classifier.classes_.tolist() == sorted(rest)
+        is_left = y != zero
+        expected = GraphKernelSVC(C=100, solver=solver, probability=probability).fit(
+            [graphs[i] for i in np.flatnonzero(is_left)], y[is_left]
+        )
+        assert_array_equal(classifier.predict(graphs), expected.predict(graphs))
+        assert (classifier.predict(graphs)[is_left] == y[is_left]).all()
+    with pytest.raises(ValueError, match="at least 2 classes"):
+        GraphKernelSVC(class_weight={0: 0}).fit(graphs, np.arange(30) % 2)
+
+
 def test_class_weight_is_sample_weight(motifs):
     graphs, y = motifs
     y = np.where(np.arange(90) % 3 == 0, y, 0)
@@ -238,7 +363,9 @@ def test_a_callable_sees_the_users_own_graphs():
     weight = np.ones(20)
     weight[:5] = 0
     classifier.fit(graphs, y, sample_weight=weight)
-    assert len(classifier.kernel_.graphs) == 15
+    assert classifier.kernel_.graphs == graphs[5:]
+    classifier.fit(graphs, y, sample_weight=2.0)  # as for every estimator of scikit-learn
+    assert classifier.kernel_.graphs == graphs
     assert classifier.fit(GraphSet.from_networkx(graphs), y).score(graphs, y) == 0.5
 
 
@@ -260,6 +387,7 @@ def test_bad_kernel_values_are_refused(values, message):
     [
         ({"kernel": "wll"}, ValueError, "The 'kernel' parameter of GraphKernelSVC must be a str"),
         ({"kernel": WLVectorizer}, TypeError, re.escape("write kernel=WLVectorizer().")),
+        ({"kernel": make_pipeline(WLVectorizer())}, TypeError, "gives features, not kernel values"),
         ({"C": 0}, ValueError, "'C' parameter"),
         ({"solver": "fast"}, ValueError, "'solver' parameter"),
         ({"class_weight": {5: 1.0}}, ValueError, "names the classes"),
@@ -295,6 +423,14 @@ def test_labels_of_another_name(motifs):
 def test_parameters_of_a_kernel_object_can_be_searched(motifs):
     search = GridSearchCV(GraphKernelSVC(kernel=WLVectorizer()), {"kernel__n_iter": [0, 2]}, cv=3)
     assert search.fit(*motifs).best_params_ == {"kernel__n_iter": 2}
+
+
+def test_nothing_to_count(motifs):
+    graphs, y = [nx.empty_graph(3)] * 10, np.arange(10) % 2
+    classifier = GraphKernelSVC(kernel="shortest-path")
+    assert_array_equal(classifier.fit(graphs, y).decision_function(graphs), 0)
+    with pytest.raises(ValueError, match="ShortestPathVectorizer finds nothing to count"):
+        classifier.set_params(solver="linear").fit(graphs, y)
 
 
 def test_prediction_in_pieces(motifs, monkeypatch):

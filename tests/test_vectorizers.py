@@ -1,5 +1,6 @@
 """Weisfeiler-Lehman colours, and what all feature maps share."""
 
+import os
 import subprocess
 import sys
 from collections import Counter
@@ -7,6 +8,7 @@ from collections import Counter
 import networkx as nx
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.feature_selection import SelectKBest, chi2
 from sklearn.pipeline import make_pipeline
@@ -112,7 +114,8 @@ def test_normalized_rows_have_unit_length_or_are_zero(vectorizer):
 
 @pytest.mark.parametrize("vectorizer", MAPS, ids=repr)
 def test_names_are_distinct_and_fit_the_columns(vectorizer):
-    for labels in ("abc", [1, "1", None], [("a", 1), "it's", "a,b(c)"]):
+    odd = [True, "True", "inf", float("inf"), frozenset("ab"), object(), 1j, b"a"]
+    for labels in ("abc", [1, "1", None], [("a", 1), "it's", "a,b(c)"], odd):
         graphs = odd_graphs(labels=labels)
         vectors = vectorizer.fit_transform(graphs)
         names = vectorizer.get_feature_names_out()
@@ -174,14 +177,15 @@ def test_columns_are_the_same_in_every_process():
     code = (
         "import networkx as nx; from sklofi import WLVectorizer\n"
         "graphs = [nx.gnp_random_graph(8, 0.3, seed=s) for s in range(9)]\n"
-        "for g in graphs: nx.set_node_attributes(g, {v: 'xyz'[v % 3] for v in g}, 'label')\n"
+        "kinds = ['x', frozenset(['C', 'N', 'O']), ('y', frozenset('ab'))]\n"
+        "for g in graphs: nx.set_node_attributes(g, {v: kinds[v % 3] for v in g}, 'label')\n"
         "v = WLVectorizer(3); print(v.fit_transform(graphs).toarray().tolist())\n"
         "print(v.get_feature_names_out().tolist())"
     )
     outputs = {
         subprocess.run(
             [sys.executable, "-c", code],
-            env={"PYTHONHASHSEED": seed},
+            env={**os.environ, "PYTHONHASHSEED": seed},
             check=True,
             capture_output=True,
         ).stdout
@@ -239,6 +243,26 @@ def test_continuous_features_alone_are_not_ignored_silently():
 def test_bad_parameters_are_named(vectorizer, name):
     with pytest.raises(ValueError, match=f"'{name}' parameter"):
         vectorizer.fit(odd_graphs())
+
+
+def test_a_fit_that_fails_leaves_nothing_half_fitted():
+    vectorizer = WLVectorizer().fit(odd_graphs())
+    with pytest.raises(ValueError, match="no graphs"):
+        vectorizer.fit([])
+    with pytest.raises(ValueError, match="not fitted"):
+        vectorizer.transform(odd_graphs())
+
+
+def test_what_was_fitted_decides_not_a_parameter_set_later():
+    graphs = odd_graphs()
+    vectorizer = WLVectorizer().fit(graphs)
+    expected = vectorizer.transform(graphs).toarray()
+    assert_array_equal(vectorizer.set_params(unary=True).transform(graphs).toarray(), expected)
+
+
+def test_counts_too_large_for_unary_are_refused():
+    with pytest.raises(MemoryError, match="Counts of 3,000,000,000 in all are too many"):
+        unary_counts(sp.csr_array([[3e9]]))
 
 
 def test_unary_counts_are_cut_at_what_is_known():

@@ -93,14 +93,45 @@ def test_spectral_radii_are_bounds_and_close():
 
 def test_a_series_that_diverges_is_refused():
     graphs = [nx.path_graph(3), nx.complete_graph(5)]
-    with pytest.raises(ValueError, match=r"graph 1 .*spectral radius 4.* decay below 0.0625"):
+    with pytest.raises(
+        ValueError, match=r"graph 1 .*spectral radius up to 4\).* decay below 0.0618"
+    ):
         RandomWalkKernel(decay=0.07).fit(graphs)
     kernel = RandomWalkKernel(decay=0.06).fit(graphs)
     with pytest.raises(ValueError, match=r"Walks of graph 0 .* decay=0.06. Use a decay below"):
         kernel.transform([nx.complete_graph(9)])
 
 
+def test_precision_does_not_depend_on_the_other_graphs():
+    triangle = nx.complete_graph(3)
+    for decay in (0.2, 0.2475):
+        alone = RandomWalkKernel(decay=decay).fit_transform([triangle])[0, 0]
+        crowd = RandomWalkKernel(decay=decay).fit_transform([triangle, nx.empty_graph(300)])
+        assert_allclose([alone, crowd[0, 0]], 9 / (1 - 4 * decay), rtol=1e-10)
+
+
+def test_labels_are_needed_at_both_times_or_at_none():
+    kernel = RandomWalkKernel().fit(odd_graphs(5))
+    with pytest.raises(ValueError, match="X has graphs without node labels, but RandomWalkKernel"):
+        kernel.transform([nx.path_graph(2)])
+
+
+def test_too_many_walks_are_refused():
+    with pytest.raises(ValueError, match=r"more than 1e\+150 walks of \d+ steps"):
+        RandomWalkVectorizer(300).fit([nx.complete_graph(100)])
+
+
+def test_a_fit_that_fails_leaves_nothing_half_fitted():
+    kernel = RandomWalkKernel(decay=0.06).fit([nx.path_graph(3)])
+    with pytest.raises(ValueError, match="grow too fast"):
+        kernel.fit([nx.complete_graph(9)])
+    with pytest.raises(ValueError, match="not fitted"):
+        kernel.transform([nx.path_graph(3)])
+
+
 def test_graphs_without_edges_have_walks_without_steps():
+    bare = RandomWalkKernel().fit([nx.empty_graph(2)])
+    assert_array_equal(bare.transform([nx.path_graph(2)]), [[4]])
     kernel = RandomWalkKernel().fit_transform([nx.empty_graph(2), nx.empty_graph(3)])
     assert_array_equal(kernel, [[4, 6], [6, 9]])
     vectors = RandomWalkVectorizer(2).fit_transform([nx.empty_graph(2)])
