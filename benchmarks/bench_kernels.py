@@ -189,6 +189,9 @@ def draw(results):
     axes[1].set(
         xscale="log", yscale="log", xlabel="graphs of 30 nodes", ylabel="seconds", title="Growth"
     )
+    axes[1].axvline(10_000, color="0.6", lw=1, ls=":")
+    axes[1].annotate("kernel matrix ", (10_000, 0.06), ha="right", color="0.4")
+    axes[1].annotate(" linear SVM", (10_000, 0.06), ha="left", color="0.4")
     for axis in axes:
         axis.grid(axis="y", alpha=0.3)
         axis.legend(frameon=False, fontsize=9)

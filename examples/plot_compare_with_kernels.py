@@ -52,7 +52,7 @@ has_neighborhood = vectorizer.fit_transform(X).toarray() > 0
 contrast = has_neighborhood[y == 1].mean(axis=0) - has_neighborhood[y != 1].mean(axis=0)
 names = vectorizer.get_feature_names_out()
 for column in contrast.argsort()[-3:][::-1]:
-    print(f"{names[column]:<12} in {contrast[column]:+.0%} more of the graphs with a ring")
+    print(f"{names[column]:<12} in {contrast[column]:.0%} more of the graphs with a ring")
 
 # %%
 figure, axes = plt.subplots(figsize=(8, 3), layout="constrained")
