@@ -30,10 +30,12 @@ ALLOWED = {
     "training": {"batches", "targets"},
     "base": {"reading", "graphs", "nn", "targets", "batches", "training"},
     "estimators": {"base", "targets", "training"},
-    "datasets": set(),
+    "downloads": set(),
+    "tudataset": set(),
+    "datasets": {"downloads", "tudataset"},
     "testing": {"graphs"},
 }
-KNOW_NETWORKX = {"reading", "graphs", "datasets", "testing"}
+KNOW_NETWORKX = {"reading", "graphs", "tudataset", "datasets", "testing"}
 KNOW_TORCH = {"fast", "nn", "batches", "training", "base", "estimators"}
 
 
