@@ -147,13 +147,15 @@ def key_of(record: dict[str, Any]) -> str:
     return json.dumps([record[k] for k in ("set", "method", "fold", "configuration")])
 
 
-def read_results(path: Path = RESULTS) -> dict[str, dict[str, Any]]:
-    """All fits that are finished; of a line that was cut off by a crash, none."""
+def read_results() -> dict[str, dict[str, Any]]:
+    """All fits that are finished."""
     records = {}
-    for line in path.read_text().splitlines() if path.exists() else []:
-        if line.endswith("}"):
+    for line in RESULTS.read_text().splitlines() if RESULTS.exists() else []:
+        try:
             record = json.loads(line)
-            records[key_of(record)] = record
+        except json.JSONDecodeError:  # cut off by a crash: not finished, so run again
+            continue
+        records[key_of(record)] = record
     return records
 
 
@@ -209,6 +211,7 @@ def main() -> None:
         delayed(run)(**task) for task in tasks
     )
     with RESULTS.open("a") as file:
+        file.write("\n" if RESULTS.stat().st_size else "")  # after a line that was cut off
         for record in tqdm(finished, total=len(tasks)):
             file.write(json.dumps(record) + "\n")
             file.flush()
