@@ -5,10 +5,11 @@ SKLOFI_DATA=folder/with/zips python -m benchmarks.protocol --grid small [--sets 
 The folds are in folds.json, the same for every method. In each, a tenth of the training
 part is set aside: for early stopping, and for choosing among the configurations of a grid
 the one with the lowest validation loss (of machines without probabilities, the highest
-validation score). It is not refitted. Every finished fit is appended to
+validation score). It is not refitted. With --halving, most configurations of the grid are
+trained for a few epochs only. Every finished fit is appended to
 results/protocol.jsonl at once; what is there is not run again, so that a run which was
 killed goes on where it was. The test score of every fit is in the file, but of a fold
-`chosen` gives only that of the configuration which the validation part chose.
+`Run.chosen` gives only that of the configuration which the validation part chose.
 
 Any estimator can enter: add a `Method`. Jobs run through joblib, on whatever backend
 `joblib.parallel_config` names.
@@ -17,7 +18,6 @@ Any estimator can enter: add a `Method`. Jobs run through joblib, on whatever ba
 import argparse
 import json
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -39,6 +39,12 @@ RESULTS = Path(__file__).parent / "results" / "protocol.jsonl"
 CLASSIFICATION = ("MUTAG", "PTC_MR", "PROTEINS", "IMDB-BINARY", "IMDB-MULTI", "NCI1")
 SETS = (*CLASSIFICATION, "ZINC")
 N_FOLDS = 10
+TASK = ("name", "method", "fold", "configuration")  # the arguments of `run`
+
+# Successive halving: epochs of each rung (None is as many as it takes), and by how much the
+# number of candidates shrinks from rung to rung.
+RUNGS = (4, 12, 36, None)
+SHRINK = 3
 
 
 @dataclass(frozen=True)
@@ -159,40 +165,95 @@ def read_results() -> dict[str, dict[str, Any]]:
     return records
 
 
-def tasks_of(
-    sets: list[str], methods: list[str], grid: str, folds: list[int]
-) -> Iterator[dict[str, Any]]:
-    for name in sets:
-        for fold in folds if name in CLASSIFICATION else [0]:
-            for method in methods:
-                for configuration in ParameterGrid(METHODS[method].grids[grid]):
-                    yield {
-                        "name": name,
-                        "method": method,
-                        "fold": fold,
-                        "configuration": configuration,
-                    }
+def configurations(method: str, grid: str) -> list[dict[str, Any]]:
+    return list(ParameterGrid(METHODS[method].grids[grid]))
 
 
-def chosen(
-    records: dict[str, dict[str, Any]], name: str, method: str, grid: str
-) -> list[dict[str, Any]]:
-    """Of each finished fold the fit that the validation part chose, with the cost of all."""
-    best = []
-    for fold in range(N_FOLDS):
-        tasks = list(tasks_of([name], [method], grid, [fold]))
-        fits = [
-            records.get(json.dumps([name, method, t["fold"], t["configuration"]])) for t in tasks
-        ]
-        if all(fits) and (name in CLASSIFICATION or fold == 0):
-            winner = min(fits, key=lambda fit: fit["loss"])  # the first of equals
-            best.append(winner | {"total_cpu_seconds": sum(fit["cpu_seconds"] for fit in fits)})
-    return best
+def folds_of(name: str, folds: list[int]) -> list[int]:
+    return folds if name in CLASSIFICATION else [0]  # ZINC has its own split
+
+
+class Run:
+    """Fits that are done, and a way to do more of them."""
+
+    def __init__(self, n_jobs: int = 1) -> None:
+        self.records = read_results()
+        self.n_jobs = n_jobs
+
+    def fit(self, tasks: list[dict[str, Any]]) -> None:
+        """Do what is not done yet, and write down each fit when it is finished."""
+        tasks = [task for task in tasks if json.dumps(list(task.values())) not in self.records]
+        print(f"{len(tasks)} fits to do, {len(self.records)} are done.", flush=True)
+        finished = Parallel(n_jobs=self.n_jobs, return_as="generator_unordered")(
+            delayed(run)(**task) for task in tasks
+        )
+        with RESULTS.open("a") as file:
+            file.write("\n" if RESULTS.stat().st_size else "")  # after a line that was cut off
+            for record in tqdm(finished, total=len(tasks)):
+                file.write(json.dumps(record) + "\n")
+                file.flush()
+                self.records[key_of(record)] = record
+
+    def fits(
+        self, name: str, method: str, fold: int, candidates: list[dict[str, Any]]
+    ) -> list[dict[str, Any]] | None:
+        """The fits of all candidates, or None if some are missing."""
+        keys = [json.dumps([name, method, fold, candidate]) for candidate in candidates]
+        return [self.records[key] for key in keys] if set(keys) <= set(self.records) else None
+
+    def chosen(self, name: str, method: str, grid: str) -> list[dict[str, Any]]:
+        """Of each finished fold the fit that the validation part chose, with the cost of all."""
+        best = []
+        for fold in folds_of(name, list(range(N_FOLDS))):
+            if fits := self.fits(name, method, fold, configurations(method, grid)):
+                best.append(winner_of(fits, fits))
+        return best
+
+    def halve(
+        self, name: str, method: str, fold: int, grid: str
+    ) -> tuple[list[dict[str, Any]], list[dict[str, Any]], bool]:
+        """How far successive halving has come in a fold.
+
+        All configurations are trained for a few epochs; the best third of them, by
+        validation loss, three times as long; and so on, until the last are trained to
+        their end.
+
+        Returns all fits so far, the candidates of the present rung, and whether they are
+        fitted, too.
+        """
+        candidates, fits = configurations(method, grid), []
+        for rung, epochs in enumerate(RUNGS):
+            limit = {} if epochs is None else {"max_epochs": epochs}
+            limited = [candidate | limit for candidate in candidates]
+            done = self.fits(name, method, fold, limited)
+            if done is None:
+                return fits, limited, False
+            fits += done
+            if rung < len(RUNGS) - 1:
+                n_left = max(1, round(len(candidates) / SHRINK))
+                order = sorted(range(len(done)), key=lambda i: done[i]["loss"])
+                candidates = [candidates[i] for i in order[:n_left]]
+        return fits, limited, True
+
+    def chosen_by_halving(self, name: str, method: str, grid: str) -> list[dict[str, Any]]:
+        """The same as `chosen`, by successive halving."""
+        best = []
+        for fold in folds_of(name, list(range(N_FOLDS))):
+            fits, last, is_done = self.halve(name, method, fold, grid)
+            if is_done:
+                best.append(winner_of(fits[-len(last) :], fits))
+        return best
+
+
+def winner_of(finalists: list[dict[str, Any]], fits: list[dict[str, Any]]) -> dict[str, Any]:
+    winner = min(finalists, key=lambda fit: fit["loss"])  # the first of equals
+    return winner | {"total_cpu_seconds": sum(fit["cpu_seconds"] for fit in fits)}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--grid", choices=["small", "paper"], default="small")
+    parser.add_argument("--halving", action="store_true", help="search the grid by halving")
     parser.add_argument("--sets", nargs="*", default=list(SETS))
     parser.add_argument("--methods", nargs="*", default=list(METHODS))
     parser.add_argument("--folds", nargs="*", type=int, default=list(range(N_FOLDS)))
@@ -200,21 +261,30 @@ def main() -> None:
     arguments = parser.parse_args()
     if not FOLDS.exists():
         FOLDS.write_text(json.dumps(make_folds()) + "\n")
-    done = read_results()
-    tasks = [
-        task
-        for task in tasks_of(arguments.sets, arguments.methods, arguments.grid, arguments.folds)
-        if json.dumps(list(task.values())) not in done
+    parts = [
+        (name, method, fold)
+        for name in arguments.sets
+        for fold in folds_of(name, arguments.folds)
+        for method in arguments.methods
     ]
-    print(f"{len(tasks)} fits to do, {len(done)} are done.")
-    finished = Parallel(n_jobs=arguments.n_jobs, return_as="generator_unordered")(
-        delayed(run)(**task) for task in tasks
-    )
-    with RESULTS.open("a") as file:
-        file.write("\n" if RESULTS.stat().st_size else "")  # after a line that was cut off
-        for record in tqdm(finished, total=len(tasks)):
-            file.write(json.dumps(record) + "\n")
-            file.flush()
+    everything = Run(arguments.n_jobs)
+    if not arguments.halving:
+        everything.fit(
+            [
+                dict(zip(TASK, (*part, configuration), strict=True))
+                for part in parts
+                for configuration in configurations(part[1], arguments.grid)
+            ]
+        )
+        return
+    while tasks := [
+        dict(zip(TASK, (*part, candidate), strict=True))
+        for part in parts
+        for _, candidates, is_done in [everything.halve(part[0], part[1], part[2], arguments.grid)]
+        if not is_done
+        for candidate in candidates
+    ]:
+        everything.fit(tasks)
 
 
 if __name__ == "__main__":

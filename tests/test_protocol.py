@@ -7,7 +7,7 @@ import pytest
 
 from benchmarks import protocol
 from helpers import write_tu
-from sklofi import GraphKernelSVC, GraphKernelSVR
+from sklofi import GraphKernelSVC, GraphKernelSVR, LoFIClassifier
 
 METHOD = protocol.Method(
     GraphKernelSVC, GraphKernelSVR, {"small": {"C": [0.01, 100], "n_iter": [1]}, "paper": {}}
@@ -80,7 +80,50 @@ def test_the_validation_part_chooses(small_set):
         }
 
     fits = [record(0, 0.01, 0.3, 0.9), record(0, 100, 0.2, 0.7), record(1, 100, 0.1, 1.0)]
-    records = {protocol.key_of(fit): fit for fit in fits}
-    (winner,) = protocol.chosen(records, "MUTAG", "kernel", "small")  # fold 1 is not finished
+    run = protocol.Run()
+    run.records = {protocol.key_of(fit): fit for fit in fits}
+    (winner,) = run.chosen("MUTAG", "kernel", "small")  # fold 1 is not finished
     assert winner["test"] == 0.7
     assert winner["total_cpu_seconds"] == 2
+
+
+def test_halving_goes_on_with_the_best_third(small_set, monkeypatch):
+    grid = {"n_layers": [1, 2, 3], "n_masks": [2, 3, 4]}
+    net = {"n_words": 2}
+    methods = {"LoFI": protocol.Method(LimitedLoFI, None, {"small": grid}, net)}
+    monkeypatch.setattr(protocol, "METHODS", methods)
+    monkeypatch.setattr(protocol, "RUNGS", (1, 2, None))
+    run_main(monkeypatch, "--folds", "0", "--halving", "--methods", "LoFI")
+    run = protocol.Run()
+    fits, last, is_done = run.halve("MUTAG", "LoFI", 0, "small")
+    assert is_done
+    assert [fit["n_epochs"] for fit in fits] == [1] * 9 + [2] * 3 + [8]
+    best = sorted(fits[:9], key=lambda fit: fit["loss"])[:3]
+    assert [fit["configuration"] | {"max_epochs": 2} for fit in best] == [
+        fit["configuration"] for fit in fits[9:12]
+    ]
+    (winner,) = run.chosen_by_halving("MUTAG", "LoFI", "small")
+    assert winner["configuration"] == last[0]
+    assert winner["total_cpu_seconds"] == pytest.approx(sum(fit["cpu_seconds"] for fit in fits))
+
+
+def LimitedLoFI(max_epochs=8, **parameters):
+    return LoFIClassifier(max_epochs=max_epochs, early_stopping=False, **parameters)
+
+
+def test_the_table_keeps_ours_and_published_apart(small_set, monkeypatch):
+    from benchmarks import table
+
+    methods = {"LoFI": METHOD, "LoFI, defaults": METHOD, "WL": METHOD}
+    for module in (protocol, table):
+        monkeypatch.setattr(module, "METHODS", methods)
+        monkeypatch.setattr(module, "CLASSIFICATION", ("MUTAG",))
+    monkeypatch.setattr(table, "TARGET", small_set / "RESULTS.md")
+    run_main(monkeypatch, "--methods", "LoFI", "WL")
+    table.write("small")
+    ours, published = (small_set / "RESULTS.md").read_text().split("## Published")
+    fits = protocol.Run().chosen("MUTAG", "WL", "small")
+    mean = 100 * np.mean([fit["test"] for fit in fits])
+    assert f"| WL | {mean:.2f} ± " in ours
+    assert "| WL | +0.00 (p = 1.000) |" in ours  # the same machine as "LoFI" here
+    assert "86.78" not in ours and "86.78" in published
