@@ -13,9 +13,8 @@ def read_tu(name: str) -> tuple[list[nx.Graph], np.ndarray]:
     """
     graphs, y = fetch_tu(name, return_X_y=True)
     for graph in graphs:
-        for attributes in (*graph.nodes.values(), *graph.edges.values()):
-            for key in set(attributes) - {"label"}:
-                del attributes[key]
+        for attributes in graph.nodes.values():
+            attributes.pop("attributes", None)
         for attributes in graph.edges.values():
             attributes.clear()
     return graphs, y

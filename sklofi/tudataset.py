@@ -11,6 +11,7 @@ import io
 import math
 import warnings
 import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -85,7 +86,8 @@ class Source:
                 self._check_size(file_name, info.file_size)
                 with archive.open(info) as file:
                     content = file.read(info.file_size + 1)
-        except (zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError) as error:
+        # RuntimeError: encrypted, or packed in a way that this Python does not know.
+        except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError) as error:
             raise ValueError(
                 f"{self.path} is not a zip that can be read ({error}). Delete it, or put a whole"
                 " one in its place."

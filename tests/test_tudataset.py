@@ -142,11 +142,13 @@ def test_what_is_no_zip_is_refused(tmp_path, content):
         read(tmp_path)
 
 
-def test_altered_bytes_in_a_zip_are_noticed(tmp_path):
+@pytest.mark.parametrize("position", range(12))
+def test_altered_bytes_in_a_zip_are_noticed(tmp_path, position):
+    """By the packing itself, or by the check sum of what was unpacked."""
     write_tu(tmp_path)
     path = tmp_path / "SMALL.zip"
     content = bytearray(path.read_bytes())
-    content[content.index(b"SMALL_A.txt") + len(b"SMALL_A.txt") + 2] ^= 0xFF
+    content[content.index(b"SMALL_A.txt") + len(b"SMALL_A.txt") + position] ^= 0xFF
     path.write_bytes(content)
     with pytest.raises(ValueError, match="is not a zip that can be read"):
         read(tmp_path)
