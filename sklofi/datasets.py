@@ -169,27 +169,22 @@ def fetch_zinc(
     source = Source.find(folder, "ZINC-12k") if subset else None
     if source is not None:
         tables = read_tables(source)
-        split = _read_split(source, tables.n_graphs)
         data, target = build_graphs(tables), _zinc_target(tables)
+        split = _read_split(source, tables.n_graphs)
     else:
-        data, targets, split_parts = [], [], []
+        data, targets = [], []
         for part in ZINC_PARTS:
-            rows = None
-            if subset:
-                rows = _zinc_list(part, folder, download_if_missing, verbose)
+            rows = _zinc_list(part, folder, download_if_missing, verbose) if subset else None
             tables = _tables(f"ZINC_{part}", folder, download_if_missing, verbose)
-            graphs, values = build_graphs(tables), _zinc_target(tables)
-            if rows is not None:
-                if rows.max() >= len(graphs):
-                    raise ValueError(
-                        f"The list of ZINC's molecules names number {rows.max()}, but ZINC_{part}"
-                        f" has only {len(graphs)} graphs."
-                    )
-                graphs, values = [graphs[i] for i in rows.tolist()], values[rows]
-            data += graphs
-            targets.append(values)
-            split_parts.append(np.full(len(graphs), part))
-        target, split = np.concatenate(targets), np.concatenate(split_parts)
+            if rows is not None and rows.max() >= tables.n_graphs:
+                raise ValueError(
+                    f"The list of ZINC's molecules names number {rows.max()}, but ZINC_{part}"
+                    f" has only {tables.n_graphs} graphs."
+                )
+            data += build_graphs(tables, rows)
+            targets.append(_zinc_target(tables)[slice(None) if rows is None else rows])
+        target = np.concatenate(targets)
+        split = np.repeat(ZINC_PARTS, [len(values) for values in targets])
     dataset = Bunch(data=data, target=target, split=split, name="ZINC-12k" if subset else "ZINC")
     return (dataset.data, dataset.target) if return_X_y else dataset
 

@@ -126,26 +126,23 @@ def read_tables(source: Source) -> TUTables:
     )
 
 
-def build_graphs(tables: TUTables) -> list[nx.Graph]:
-    """networkx graphs with the nodes 0, 1, 2, ... and the attributes "label" and
-    "attributes" on nodes and edges, as far as the data set has them."""
-    n_nodes = np.bincount(tables.graph_of)
-    first = np.concatenate([[0], np.cumsum(n_nodes)])
-    node_data = _attributes(tables.node_labels, tables.node_attributes, len(tables.graph_of))
-    edge_data = _attributes(tables.edge_labels, tables.edge_attributes, len(tables.edges))
-    order = np.argsort(tables.graph_of[tables.edges[:, 0]], kind="stable")
-    graph_of_edge = tables.graph_of[tables.edges[order, 0]]
-    bounds = np.searchsorted(graph_of_edge, np.arange(tables.n_graphs + 1))
-    local = tables.edges - first[tables.graph_of[tables.edges[:, 0]]][:, None]
-    local_edges, lines = local.tolist(), order.tolist()
+def build_graphs(tables: TUTables, rows: NDArray[np.int64] | None = None) -> list[nx.Graph]:
+    """networkx graphs, all or some of them, with the nodes 0, 1, 2, ... and the attributes
+    "label" and "attributes" on nodes and edges, as far as the data set has them."""
+    first = np.concatenate([[0], np.cumsum(np.bincount(tables.graph_of))])
+    graph_of_line = tables.graph_of[tables.edges[:, 0]]
+    order = np.argsort(graph_of_line, kind="stable")
+    bounds = np.searchsorted(graph_of_line[order], np.arange(tables.n_graphs + 1))
     graphs = []
-    for i in range(tables.n_graphs):
+    for i in range(tables.n_graphs) if rows is None else rows.tolist():
+        nodes = np.arange(first[i], first[i + 1])
+        lines = order[bounds[i] : bounds[i + 1]]
         graph = nx.Graph()
-        start, stop = int(first[i]), int(first[i + 1])
-        graph.add_nodes_from(zip(range(stop - start), node_data[start:stop], strict=True))
-        graph.add_edges_from(
-            (*local_edges[line], edge_data[line]) for line in lines[bounds[i] : bounds[i + 1]]
-        )
+        node_data = _attributes(tables.node_labels, tables.node_attributes, nodes)
+        graph.add_nodes_from(zip(range(len(nodes)), node_data, strict=True))
+        edge_data = _attributes(tables.edge_labels, tables.edge_attributes, lines)
+        ends = (tables.edges[lines] - first[i]).tolist()
+        graph.add_edges_from((u, v, data) for (u, v), data in zip(ends, edge_data, strict=True))
         graphs.append(graph)
     return graphs
 
@@ -163,16 +160,17 @@ def content_digest(tables: TUTables) -> str:
 
 
 def _attributes(
-    labels: NDArray[np.int64] | None, attributes: NDArray[np.float64] | None, n_rows: int
+    labels: NDArray[np.int64] | None,
+    attributes: NDArray[np.float64] | None,
+    rows: NDArray[np.int64],
 ) -> list[dict[str, Any]]:
     """A dictionary for each row: its label (several columns are a tuple) and attributes."""
-    data: list[dict[str, Any]] = [{} for _ in range(n_rows)]
+    data: list[dict[str, Any]] = [{} for _ in rows]
     if labels is not None:
-        values: list[Any] = labels.tolist()
-        for row, value in zip(data, values, strict=True):
+        for row, value in zip(data, labels[rows].tolist(), strict=True):
             row["label"] = value[0] if len(value) == 1 else tuple(value)
     if attributes is not None:
-        for row, vector in zip(data, attributes, strict=True):
+        for row, vector in zip(data, attributes[rows], strict=True):
             row["attributes"] = vector
     return data
 
