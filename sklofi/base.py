@@ -347,7 +347,6 @@ class BaseLoFI(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             module__pooling=self.pooling,
             module__readout=self.readout,
             module__dropout=self.dropout,
-            module__egonet_size=training.egonet_size(),
             module__generator=generator,
             criterion=self._criterion,
             criterion__reduction="none",  # LoFINet weights the graphs itself
@@ -366,7 +365,7 @@ class BaseLoFI(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             device=device,
             verbose=0,  # ProgressLog speaks for us
         ).initialize()
-        self.net_.calibrate_(training)
+        self.net_.start_(training, generator)
 
     def _train(self, training, validation, epochs, listeners):
         """Run some epochs. Listeners are heard in this run and then forgotten."""

@@ -178,13 +178,6 @@ class GraphDataset(skorch.dataset.Dataset):
     def __getitem__(self, rows: Any) -> tuple[Batch, Tensor]:
         return self.batch(np.atleast_1d(rows))
 
-    def egonet_size(self) -> float:
-        """Weighted mean number of the members of an egonet."""
-        sizes = egonet_sizes(self._whole, self.radius)
-        nodes, offsets = take_segments(self._whole.node_offsets, self._rows)
-        weight = np.repeat(self.weight.numpy(), np.diff(offsets))
-        return float(np.average(sizes[nodes], weights=weight))
-
     def table(self, merge: bool) -> ClassTable:
         """Graphs and egonets in terms of classes of nodes, or of single nodes."""
         return class_table(self._whole, self.radius, self.n_layers, merge=merge)

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 LayerParameters = tuple[Tensor, Tensor, Tensor]  # dictionary, histogram, temperature
+Constants = tuple[Tensor, Tensor]  # mean, scale
 
 # The smallest norm that a vector is divided by, as in torch.nn.functional.normalize.
 EPS = 1e-12
@@ -92,6 +93,11 @@ class CountMatrix:
         """Sum of the entries of each row."""
         return self.counts.new_zeros(len(self)).index_add(0, self.rows(), self.counts)
 
+    def column_sums(self, row_weights: Tensor, n_columns: int) -> Tensor:
+        """Sum of the entries of each column, with weights for the rows."""
+        entries = self.counts * row_weights[self.rows()]
+        return entries.new_zeros(n_columns).index_add(0, self.columns, entries)
+
     def pieces(self, n_rows: int) -> list[CountMatrix]:
         """The same matrix in pieces of some rows each."""
         if len(self) <= n_rows:
@@ -153,6 +159,7 @@ def fast_lofi(
     kernel: str,
     parameters: Sequence[LayerParameters],
     graphs: Sequence[CountMatrix] | None = None,
+    between: Sequence[Constants] = (),
 ) -> tuple[Tensor, ...]:
     """The outputs of stacked layers, each by the formula of LoFILayer.
 
@@ -172,19 +179,31 @@ def fast_lofi(
     graphs : sequence of CountMatrix, default=None
         If given, the outputs of each layer are summed over graphs.
 
+    between : sequence of (mean, scale)
+        What standardises the output of a layer as the input of the next, for all layers
+        but the last.
+
     Returns
     -------
     outputs : tuple of Tensor of shape (n_egonets, n_masks), or (n_graphs, n_masks)
     """
     if torch.is_grad_enabled():
-        return _FastLoFI.apply(x, egonets, graphs, kernel, *chain.from_iterable(parameters))
-    outputs = []
-    for matrix, of_layer in zip(egonets, parameters, strict=True):
-        x = _compare_in_pieces(x, matrix, kernel, *of_layer)
-        outputs.append(x)
+        return _FastLoFI.apply(
+            x, egonets, graphs, kernel, between, *chain.from_iterable(parameters)
+        )
+    outputs: list[Tensor] = []
+    for depth, (matrix, of_layer) in enumerate(zip(egonets, parameters, strict=True)):
+        if depth:
+            x = standardise(outputs[-1], between[depth - 1])
+        outputs.append(_compare_in_pieces(x, matrix, kernel, *of_layer))
     if graphs is None:
         return tuple(outputs)
     return tuple(matrix.sum_rows(z) for matrix, z in zip(graphs, outputs, strict=True))
+
+
+def standardise(x: Tensor, constants: Constants) -> Tensor:
+    mean, scale = constants
+    return (x - mean) / scale
 
 
 class _FastLoFI(torch.autograd.Function):
@@ -195,16 +214,19 @@ class _FastLoFI(torch.autograd.Function):
         egonets: Sequence[CountMatrix],
         graphs: Sequence[CountMatrix] | None,
         kernel: str,
+        between: Sequence[Constants],
         *parameters: Tensor,
     ) -> tuple[Tensor, ...]:
         outputs: list[Tensor] = []
         saved: list[Tensor] = []
         for depth, matrix in enumerate(egonets):
-            x, intermediates = _compare(x, matrix, kernel, *parameters[3 * depth : 3 * depth + 3])
-            outputs.append(x if graphs is None else graphs[depth].sum_rows(x))
+            z, intermediates = _compare(x, matrix, kernel, *parameters[3 * depth : 3 * depth + 3])
+            outputs.append(z if graphs is None else graphs[depth].sum_rows(z))
             saved += intermediates
+            if depth < len(egonets) - 1:
+                x = standardise(z, between[depth])
         ctx.save_for_backward(*saved)
-        ctx.egonets, ctx.graphs, ctx.kernel = egonets, graphs, kernel
+        ctx.egonets, ctx.graphs, ctx.kernel, ctx.between = egonets, graphs, kernel, between
         ctx.set_materialize_grads(False)
         return tuple(outputs)
 
@@ -221,6 +243,7 @@ class _FastLoFI(torch.autograd.Function):
             if d_z is not None and ctx.graphs is not None:
                 d_z = ctx.graphs[depth].sum_rows_backward(d_z)
             if d_x is not None:
+                d_x = d_x.div_(ctx.between[depth][1])
                 d_z = d_x if d_z is None else d_x.add_(d_z)
             if d_z is None:  # nobody has asked for this layer's output
                 d_parameters[:0] = [None, None, None]
@@ -229,7 +252,7 @@ class _FastLoFI(torch.autograd.Function):
             needs_d_x = depth > 0 or ctx.needs_input_grad[0]
             d_x, *d_layer = _compare_backward(d_z, saved, ctx.egonets[depth], ctx.kernel, needs_d_x)
             d_parameters[:0] = d_layer
-        return d_x, None, None, None, *d_parameters
+        return d_x, None, None, None, None, *d_parameters
 
 
 def _compare(

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from sklofi.fast import CountMatrix, fast_lofi
+from sklofi.fast import Constants, CountMatrix, fast_lofi, standardise
 
 KERNELS = ("intersection", "l1")
 POOLINGS = ("sum", "mean", "max")
@@ -22,6 +22,10 @@ READOUTS = ("all", "last")
 # Cosines lie in [-1, 1]: at a temperature of 1 a node would start out spread almost
 # evenly over the words, and histograms would hold little but the size of an egonet.
 INITIAL_TEMPERATURE = 5.0
+
+# How far from the data it was drawn from a parameter starts, as a share of its size: masks
+# that were drawn from the same egonet have to be able to part.
+INITIAL_NOISE = 0.5
 
 Matrices = CountMatrix | Sequence[CountMatrix]
 
@@ -57,10 +61,6 @@ class LoFILayer(nn.Module):
     kernel : {"l1", "intersection"}, default="l1"
         How histograms are compared.
 
-    egonet_size : float, default=1.0
-        Typical number of members of an egonet. Learned histograms start with this mass,
-        so that they are within reach of the data.
-
     generator : torch.Generator, default=None
         Source of the initial values; None is torch's global generator.
 
@@ -81,13 +81,11 @@ class LoFILayer(nn.Module):
         n_words: int,
         kernel: str = "l1",
         *,
-        egonet_size: float = 1.0,
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
         _check_choice("kernel", kernel, KERNELS)
         self.kernel = kernel
-        self.egonet_size = egonet_size
         self.dictionary = nn.Parameter(torch.empty(n_masks, n_words, n_features))
         self.histogram = nn.Parameter(torch.empty(n_masks, n_words))
         self.temperature = nn.Parameter(torch.empty(n_masks))
@@ -97,8 +95,62 @@ class LoFILayer(nn.Module):
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         n_words = self.histogram.shape[1]
         self.dictionary.normal_(generator=generator)
-        self.histogram.uniform_(0, 2 * self.egonet_size / n_words, generator=generator)
+        self.histogram.uniform_(0, 2 / n_words, generator=generator)
         self.temperature.fill_(INITIAL_TEMPERATURE)
+
+    @torch.no_grad()
+    def start_at_data_(
+        self,
+        x: Tensor,
+        egonets: CountMatrix,
+        egonet_counts: Tensor,
+        keys: Tensor,
+        generator: torch.Generator | None = None,
+    ) -> None:
+        """Start words near nodes, and learned histograms near egonets, of given graphs.
+
+        Histograms drawn from nowhere can be far from all egonets, which may have dozens
+        of members, and then compare nothing but sizes.
+
+        Parameters
+        ----------
+        x : Tensor of shape (n_nodes, n_features)
+            Features of nodes, or of classes of equal nodes.
+
+        egonets : CountMatrix of shape (n_egonets, n_nodes)
+            Egonets in terms of their members.
+
+        egonet_counts : Tensor of shape (n_egonets,)
+            How often each egonet occurs.
+
+        keys : Tensor of shape (n_nodes,)
+            Numbers that tell nodes apart, whatever their order; see :func:`draw`.
+
+        generator : torch.Generator, default=None
+            Source of what is drawn; None is torch's global generator.
+        """
+        n_masks, _, n_features = self.dictionary.shape
+        member_counts = egonets.column_sums(egonet_counts, len(x))
+        words = x[draw(member_counts, keys, self.histogram.numel(), generator)]
+        noise = torch.empty(self.dictionary.shape).normal_(generator=generator)
+        self.dictionary.copy_(noise * (INITIAL_NOISE * n_features**-0.5))
+        self.dictionary.add_(F.normalize(words, dim=-1).view_as(self.dictionary))
+
+        factor = torch.empty(self.histogram.shape)
+        factor.uniform_(1 - INITIAL_NOISE, 1 + INITIAL_NOISE, generator=generator)
+        self.histogram.copy_(factor)
+        drawn = draw(egonet_counts, next_keys(keys, egonets), n_masks, generator)
+        for mask, egonet in enumerate(drawn.tolist()):
+            members = slice(*egonets.offsets[egonet : egonet + 2].tolist())
+            assignment = self.assign(x[egonets.columns[members]])[:, mask]
+            self.histogram[mask] *= egonets.counts[members].to(x.dtype) @ assignment
+
+    def assign(self, x: Tensor) -> Tensor:
+        """Soft assignment of nodes to words, of shape (n_nodes, n_masks, n_words)."""
+        x = F.normalize(x, dim=-1)  # (n_nodes, n_features)
+        words = F.normalize(self.dictionary, dim=-1)  # (n_masks, n_words, n_features)
+        cosine = (x @ words.flatten(0, 1).T).unflatten(1, self.histogram.shape)
+        return torch.softmax(self.temperature[:, None] * cosine, dim=-1)
 
     def clip_histogram_(self) -> None:
         """Project the learned histogram back onto the non-negative numbers."""
@@ -123,14 +175,10 @@ class LoFILayer(nn.Module):
         if isinstance(egonets, CountMatrix):
             parameters = (self.dictionary, self.histogram, self.temperature)
             return fast_lofi(x, [egonets], self.kernel, [parameters])[0]
-        n_masks, n_words, _ = self.dictionary.shape
-        x = F.normalize(x, dim=-1)  # (n_nodes, n_features)
-        words = F.normalize(self.dictionary, dim=-1)  # (n_masks, n_words, n_features)
-        cosine = (x @ words.flatten(0, 1).T).unflatten(1, (n_masks, n_words))
-        assignment = torch.softmax(self.temperature[:, None] * cosine, dim=-1)  # as cosine
+        assignment = self.assign(x)  # (n_nodes, n_masks, n_words)
         # A node is assigned alike in every egonet that it belongs to, so the histograms
         # of all egonets are one sparse product.
-        h = (egonets @ assignment.flatten(1)).unflatten(1, (n_masks, n_words))
+        h = (egonets @ assignment.flatten(1)).unflatten(1, self.histogram.shape)
         difference = (h - self.histogram).abs().sum(-1)  # (n_egonets, n_masks)
         if self.kernel == "l1":
             return 1 - difference / 2
@@ -139,6 +187,31 @@ class LoFILayer(nn.Module):
     def extra_repr(self) -> str:
         n_masks, n_words, n_features = self.dictionary.shape
         return f"{n_features}, {n_masks}, {n_words}, kernel={self.kernel!r}"
+
+
+def draw(
+    counts: Tensor, keys: Tensor, n_draws: int, generator: torch.Generator | None = None
+) -> Tensor:
+    """Positions of things, drawn as often as they occur.
+
+    They are drawn along the order of their keys, so that neither their numbering matters
+    nor whether equal ones were merged: only what is there.
+    """
+    order = keys.argsort().cpu()
+    ends = counts.cpu().double()[order].cumsum(0)
+    places = torch.rand(n_draws, dtype=torch.float64, generator=generator) * ends[-1]
+    return order[torch.searchsorted(ends, places, right=True).clamp_max(len(order) - 1)]
+
+
+def first_keys(x: Tensor) -> Tensor:
+    """Numbers that differ where rows do."""
+    directions = torch.linspace(1, 2, x.shape[1], dtype=torch.float64, device=x.device)
+    return torch.sin(directions * (1 + x.double())).sum(1)
+
+
+def next_keys(keys: Tensor, egonets: CountMatrix) -> Tensor:
+    """Numbers that differ where egonets do, from those of their members."""
+    return egonets.sum_rows(torch.sin(10 * keys)[:, None])[:, 0]
 
 
 def max_pool(graphs: CountMatrix, x: Tensor) -> Tensor:
@@ -174,13 +247,14 @@ class LoFINetwork(nn.Module):
     r"""Stacked LoFI layers, pooled per graph, with a perceptron as head.
 
     .. math::
-        Z^{(l)} &= \mathrm{LoFI}_l (Z^{(l-1)}), \quad Z^{(0)} = X \\
+        Z^{(1)} &= \mathrm{LoFI}_1 (X), \quad
+        Z^{(l+1)} = \mathrm{LoFI}_{l+1} \bigl( (Z^{(l)} - \mu_l) / \sigma_l \bigr) \\
         g &= \bigl[ \mathrm{pool}(Z^{(1)}), \dots, \mathrm{pool}(Z^{(L)}) \bigr] \\
         \hat y &= W_2 \, \mathrm{relu} ( W_1 \, (g - \mu) / \sigma + b_1 ) + b_2
 
-    where the constants :math:`\mu` and :math:`\sigma` are 0 and 1 until
-    :meth:`calibrate_` sets them. The output is raw: logits for classes, values for
-    regression.
+    where all constants :math:`\mu` and :math:`\sigma` are 0 and 1 until
+    :meth:`start_at_data_` and :meth:`calibrate_` set them. The output is raw: logits for
+    classes, values for regression.
 
     Parameters
     ----------
@@ -205,13 +279,12 @@ class LoFINetwork(nn.Module):
     dropout : float, default=0.0
         Share of the node features that are dropped after each layer in training.
 
-    egonet_size : float, default=1.0
-        Typical number of members of an egonet; see :class:`LoFILayer`.
-
     generator : torch.Generator, default=None
         Source of the initial values; None is torch's global generator.
     """
 
+    node_mean: Tensor
+    node_scale: Tensor
     embedding_mean: Tensor
     embedding_scale: Tensor
 
@@ -227,7 +300,6 @@ class LoFINetwork(nn.Module):
         pooling: str = "sum",
         readout: str = "all",
         dropout: float = 0.0,
-        egonet_size: float = 1.0,
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
@@ -239,9 +311,10 @@ class LoFINetwork(nn.Module):
         self.dropout = dropout
         widths = [n_features] + [n_masks] * (n_layers - 1)
         self.layers = nn.ModuleList(
-            LoFILayer(width, n_masks, n_words, kernel, egonet_size=egonet_size, generator=generator)
-            for width in widths
+            LoFILayer(width, n_masks, n_words, kernel, generator=generator) for width in widths
         )
+        self.register_buffer("node_mean", torch.zeros(n_layers - 1, n_masks))
+        self.register_buffer("node_scale", torch.ones(n_layers - 1, n_masks))
         n_embedding = n_masks * (n_layers if readout == "all" else 1)
         self.register_buffer("embedding_mean", torch.zeros(n_embedding))
         self.register_buffer("embedding_scale", torch.ones(n_embedding))
@@ -261,6 +334,49 @@ class LoFINetwork(nn.Module):
             bound = linear.in_features**-0.5  # as nn.Linear does
             linear.weight.uniform_(-bound, bound, generator=generator)
             linear.bias.uniform_(-bound, bound, generator=generator)
+
+    @torch.no_grad()
+    def start_at_data_(
+        self,
+        x: Tensor,
+        egonets: Matrices,
+        graphs: Matrices,
+        weight: Tensor,
+        generator: torch.Generator | None = None,
+    ) -> None:
+        """Choose initial values by example graphs, layer by layer.
+
+        Words start near nodes and learned histograms near egonets. What deeper layers get
+        is brought to zero mean and unit variance: the outputs of a layer all shrink as an
+        egonet grows, so that without this they point in nearly the same direction, and
+        the cosine sees nothing but directions.
+
+        Parameters
+        ----------
+        x, egonets, graphs
+            As for :meth:`forward`.
+
+        weight : Tensor of shape (n_graphs,)
+            Weights of the graphs.
+
+        generator : torch.Generator, default=None
+            Source of what is drawn; None is torch's global generator.
+        """
+        keys = first_keys(x)
+        steps = zip(self.layers, self._per_layer(egonets), self._per_layer(graphs), strict=True)
+        for depth, (layer, matrix, in_graphs) in enumerate(steps):
+            counts = in_graphs.column_sums(weight, len(matrix)).to(x.dtype)
+            layer.start_at_data_(x, matrix, counts, keys, generator)  # type: ignore[operator]
+            if depth == len(self.layers) - 1:
+                break
+            z = layer(x, matrix)
+            mean = counts @ z / counts.sum()
+            scale = (counts @ (z - mean).square() / counts.sum()).sqrt()
+            is_constant = scale <= 1e-5 * (1 + mean.abs())  # but for rounding
+            self.node_mean[depth] = mean
+            self.node_scale[depth] = scale.masked_fill(is_constant, 1)
+            x = standardise(z, self._between()[depth])
+            keys = next_keys(keys, matrix)
 
     @torch.no_grad()
     def calibrate_(self, mean: Tensor, scale: Tensor) -> None:
@@ -352,19 +468,27 @@ class LoFINetwork(nn.Module):
     ) -> list[Tensor]:
         """Outputs of all layers, or their sums over graphs."""
         parameters = [(one.dictionary, one.histogram, one.temperature) for one in self.layers]
-        return list(fast_lofi(x, egonets, self.kernel, parameters, graphs))  # type: ignore[arg-type]
+        return list(
+            fast_lofi(x, egonets, self.kernel, parameters, graphs, self._between())  # type: ignore[arg-type]
+        )
+
+    def _between(self) -> list[Constants]:
+        """What standardises the outputs of each layer as inputs of the next."""
+        return list(zip(self.node_mean, self.node_scale, strict=True))
 
     def _dropped(
         self, x: Tensor, egonets: Sequence[CountMatrix], generator: torch.Generator | None
     ) -> list[Tensor]:
         """Outputs of all layers, some of whose numbers are dropped on the way."""
-        outputs = []
-        for layer, matrix in zip(self.layers, egonets, strict=True):
-            x = layer(x, matrix)
+        outputs: list[Tensor] = []
+        between = self._between()
+        for depth, (layer, matrix) in enumerate(zip(self.layers, egonets, strict=True)):
+            if depth:
+                x = standardise(outputs[-1], between[depth - 1])
+            z = layer(x, matrix)
             # As functional.dropout, which cannot be given a generator.
-            keep = torch.empty_like(x).bernoulli_(1 - self.dropout, generator=generator)
-            x = x * keep / (1 - self.dropout)
-            outputs.append(x)
+            keep = torch.empty_like(z).bernoulli_(1 - self.dropout, generator=generator)
+            outputs.append(z * keep / (1 - self.dropout))
         return outputs
 
 

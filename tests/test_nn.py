@@ -11,7 +11,7 @@ from torch.testing import assert_close
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from sklofi import GraphSet, fast
+from sklofi import GraphSet, fast, nn
 from sklofi.egonets import egonet_incidence
 from sklofi.fast import CountMatrix
 from sklofi.nn import LoFILayer, LoFINetwork, max_pool
@@ -83,7 +83,9 @@ def loop_network(network, graphs, x, radius):
         first += len(nodes)
         members = [[nodes.index(u) for u in nx.ego_graph(graph, v, radius)] for v in nodes]
         pooled = []
-        for layer in network.layers:
+        for depth, layer in enumerate(network.layers):
+            if depth:
+                z = (z - network.node_mean[depth - 1]) / network.node_scale[depth - 1]
             z = loop_layer(layer, z, members)
             pooled.append(pool(z))
         g = torch.cat(pooled) if network.readout == "all" else pooled[-1]
@@ -108,11 +110,12 @@ def test_network_equals_the_formulas_in_values_and_gradients(kernel, pooling, re
     generator = torch.Generator().manual_seed(0)
     network = LoFINetwork(
         3, 2, n_layers=2, n_masks=3, n_words=4, kernel=kernel, pooling=pooling, readout=readout,
-        egonet_size=2.5, generator=generator,
+        generator=generator,
     ).double()  # fmt: skip
     network.calibrate_(torch.tensor(0.3), torch.tensor(2.0))
     x = torch.randn(len(egonets), 3, generator=generator).double()
     x[4] = 0  # an unknown label
+    network.start_at_data_(x, egonets, membership, torch.ones(len(graphs)), generator)
     output = network(x, egonets, membership)
     expected = loop_network(network, graphs, x, radius)
     assert_close(output, expected)
@@ -124,7 +127,7 @@ def test_network_equals_the_formulas_in_values_and_gradients(kernel, pooling, re
 def test_the_fast_way_equals_the_formula(kernel):
     """Counts above one, a rectangular matrix, a zero vector, and h equal to f."""
     generator = torch.Generator().manual_seed(3)
-    layer = LoFILayer(4, 3, 5, kernel, egonet_size=3.0, generator=generator).double()
+    layer = LoFILayer(4, 3, 5, kernel, generator=generator).double()
     dense = torch.randint(0, 4, (6, 8), generator=generator).double()
     dense[5] = 0
     with torch.no_grad():
@@ -321,10 +324,67 @@ def test_shapes_and_names_are_the_documented_ones():
     assert all(parameter.requires_grad for parameter in layer.parameters())
 
 
-def test_learned_histograms_start_at_the_mass_of_an_egonet():
-    layer = LoFILayer(2, 2000, 8, egonet_size=12.0, generator=torch.Generator().manual_seed(0))
-    assert (layer.histogram >= 0).all()
-    assert layer.histogram.sum(dim=1).mean().item() == pytest.approx(12, rel=0.02)
+def test_masks_start_at_nodes_and_egonets(monkeypatch):
+    """Without noise, the egonet that a mask was drawn from fits it perfectly."""
+    monkeypatch.setattr(nn, "INITIAL_NOISE", 0.0)
+    graphs = random_graphs()
+    egonets, membership = as_matrices(graphs, 1)
+    x = torch.eye(3).double()[torch.arange(len(egonets)) % 3]
+    network = LoFINetwork(3, 2, n_layers=3, n_masks=4, n_words=5, kernel="l1").double()
+    network.start_at_data_(
+        x, egonets, membership, torch.ones(len(graphs)), torch.Generator().manual_seed(0)
+    )
+    words = network.layers[0].dictionary.flatten(0, 1)
+    assert all((word == x).all(dim=1).any() for word in words)
+    inputs = x
+    for depth, layer in enumerate(network.layers):
+        z = layer(inputs, egonets)
+        assert_close(z.amax(dim=0), torch.ones(4).double())
+        if depth < 2:
+            inputs = (z - network.node_mean[depth]) / network.node_scale[depth]
+            assert_close(inputs.mean(dim=0), torch.zeros(4).double())
+            assert_close(inputs.std(dim=0, correction=0), torch.ones(4).double())
+
+
+def test_weights_at_the_start_are_copies():
+    graphs = random_graphs()
+    networks = []
+    for copies, weight in (([1, 1, 1, 1, 1], [1.0, 2, 1, 3, 1]), ([1, 2, 1, 3, 1], [1.0] * 8)):
+        repeated = [graph for graph, n in zip(graphs, copies, strict=True) for _ in range(n)]
+        egonets, membership = as_matrices(repeated, 1)
+        x = torch.cat([features_of(graph) for graph in repeated])
+        network = LoFINetwork(3, 2, n_layers=3, n_masks=4, n_words=5).double()
+        network.start_at_data_(
+            x, egonets, membership, torch.tensor(weight), torch.Generator().manual_seed(0)
+        )
+        networks.append(network)
+    for one, other in zip(*(network.layers.parameters() for network in networks), strict=True):
+        assert_close(one, other)
+    assert_close(networks[0].node_mean, networks[1].node_mean)
+    assert_close(networks[0].node_scale, networks[1].node_scale)
+
+
+def features_of(graph):
+    """Numbers that belong to a graph and a node of it."""
+    rows = [[graph.degree(v), i, len(graph)] for i, v in enumerate(graph)]
+    return torch.tensor(rows).double()
+
+
+def test_constant_outputs_are_not_blown_up():
+    egonets, membership = as_matrices([nx.cycle_graph(5), nx.cycle_graph(4)], 1)
+    network = LoFINetwork(1, 2, n_layers=3)
+    network.start_at_data_(torch.ones(9, 1), egonets, membership, torch.ones(2))
+    assert torch.equal(network.node_scale, torch.ones(2, 16))
+    assert torch.isfinite(network(torch.ones(9, 1), egonets, membership)).all()
+
+
+def test_things_are_drawn_as_often_as_they_occur_whatever_their_order():
+    counts, keys = torch.tensor([1.0, 6.0, 0.0, 3.0]), torch.tensor([0.3, -2.0, 0.5, 1.0])
+    drawn = nn.draw(counts, keys, 20_000, torch.Generator().manual_seed(0))
+    assert_close(drawn.bincount(minlength=4) / 2000, counts, rtol=0.05, atol=0)
+    order = torch.tensor([2, 0, 3, 1])
+    again = nn.draw(counts[order], keys[order], 20_000, torch.Generator().manual_seed(0))
+    assert torch.equal(order[again], drawn)
 
 
 def test_clipping_makes_histograms_non_negative_and_nothing_else():
