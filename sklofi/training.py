@@ -19,6 +19,9 @@ from tqdm import tqdm
 from sklofi.batches import Batch, BatchLoader, GraphDataset
 from sklofi.targets import weighted_mean_and_scale
 
+# Graphs whose nodes and egonets the masks may start at.
+N_EXAMPLES = 256
+
 
 class LoFINet(NeuralNet):
     """The skorch net that the estimators hold.
@@ -29,6 +32,7 @@ class LoFINet(NeuralNet):
 
     def get_default_callbacks(self) -> list[tuple[str, Callback]]:
         return [
+            ("average_weights", AverageWeights()),  # first: all others see the average
             ("epoch_timer", EpochTimer()),
             ("train_loss", PassthroughScoring("train_loss", on_train=True)),
             ("valid_loss", PassthroughScoring("valid_loss")),
@@ -108,8 +112,13 @@ class LoFINet(NeuralNet):
             batches = (batch.to(self.device) for batch, _ in self.get_iterator(dataset))
             return torch.cat([self.module_.embed(b.x, b.egonets, b.graphs).cpu() for b in batches])
 
-    def calibrate_(self, dataset: GraphDataset) -> None:
-        """Let the head see pooled vectors of zero mean and unit variance at the start."""
+    def start_(self, dataset: GraphDataset, generator: torch.Generator) -> None:
+        """Start masks at what is in the data, and let the head see vectors of unit scale."""
+        examples = torch.arange(len(dataset))
+        if len(dataset) > N_EXAMPLES:
+            examples = torch.randperm(len(dataset), generator=generator)[:N_EXAMPLES]
+        batch = dataset.batch(examples.numpy(), gradients=False)[0].to(self.device)
+        self.module_.start_at_data_(batch.x, batch.egonets, batch.graphs, batch.weight, generator)
         embedding = self.embed(dataset).double().numpy()
         eps = float(np.finfo(np.float32).eps)
         mean, scale = weighted_mean_and_scale(embedding, dataset.weight.double().numpy(), eps)
@@ -142,6 +151,70 @@ class RegressorNet(RegressorMixin, LoFINet):
     def scores(self, y_pred: Tensor, y_true: Tensor) -> Tensor:
         """R^2 against the training targets, which are standardised, graph by graph."""
         return 1 - (y_pred - y_true).square().mean(dim=1)
+
+
+class AverageWeights(Callback):
+    """Let the weights that are validated and kept be an average over the last steps.
+
+    It generalises better than the weights of any single step, and a validation loss that
+    does not jump from epoch to epoch is a better guide to when to stop. Training itself
+    goes on with the weights of the last step.
+    """
+
+    DECAY = 0.99  # about the last 100 steps; fewer at the beginning
+
+    def initialize(self) -> AverageWeights:
+        self.kept: list[Tensor] | None = None
+        self.last: list[Tensor] = []
+        return self
+
+    def on_train_begin(self, net: NeuralNet, **kwargs: Any) -> None:
+        weights = [parameter.detach().clone() for parameter in net.module_.parameters()]
+        # Go on where the last training ended, unless other weights were put in since, as
+        # early stopping does.
+        self.is_in_place = self.kept is not None and all(
+            torch.equal(kept, weight.cpu()) for kept, weight in zip(self.kept, weights, strict=True)
+        )
+        if self.is_in_place:
+            self.average = [last.to(net.device) for last in self.last]
+        else:
+            self.average = weights
+            self.n_steps = 0
+
+    def on_epoch_begin(self, net: NeuralNet, **kwargs: Any) -> None:
+        if self.is_in_place:
+            self.exchange(net)
+
+    def on_batch_begin(self, net: NeuralNet, training: bool = False, **kwargs: Any) -> None:
+        if not training:
+            self.put_in_place(net)
+
+    @torch.no_grad()
+    def on_batch_end(self, net: NeuralNet, training: bool = False, **kwargs: Any) -> None:
+        if training:
+            self.n_steps += 1
+            decay = min(self.DECAY, (1 + self.n_steps) / (10 + self.n_steps))
+            torch._foreach_lerp_(self.average, list(net.module_.parameters()), 1 - decay)
+
+    def on_epoch_end(self, net: NeuralNet, **kwargs: Any) -> None:
+        self.put_in_place(net)
+
+    def on_train_end(self, net: NeuralNet, **kwargs: Any) -> None:
+        self.put_in_place(net)
+        # On the CPU, so that what was trained on a GPU can be unpickled without one.
+        self.kept = [parameter.detach().cpu().clone() for parameter in net.module_.parameters()]
+        self.last = [weight.cpu() for weight in self.average]
+        del self.average
+
+    def put_in_place(self, net: NeuralNet) -> None:
+        if not self.is_in_place:
+            self.exchange(net)
+
+    @torch.no_grad()
+    def exchange(self, net: NeuralNet) -> None:
+        for parameter, average in zip(net.module_.parameters(), self.average, strict=True):
+            parameter.data, average.data = average.data, parameter.data
+        self.is_in_place = not self.is_in_place
 
 
 class FiniteLoss(Callback):

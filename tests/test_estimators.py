@@ -138,7 +138,7 @@ def test_dropout_treats_equal_nodes_differently(motifs, monkeypatch):
 def test_learned_histograms_stay_non_negative(motifs):
     classifier = LoFIClassifier(**{**QUICK, "lr": 0.5}).fit(*motifs)
     histograms = [layer.histogram for layer in classifier.module_.layers]
-    assert min(histogram.min().item() for histogram in histograms) == 0
+    assert min(histogram.min().item() for histogram in histograms) >= 0
 
 
 def test_temperature_is_learned(motifs):
