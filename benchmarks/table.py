@@ -1,4 +1,4 @@
-"""Write RESULTS.md from results/protocol.jsonl.
+"""Write RESULTS.md and its figures from results/protocol.jsonl.
 
 python -m benchmarks.table
 
@@ -11,11 +11,13 @@ from pathlib import Path
 import numpy as np
 from scipy import stats
 
+from benchmarks.figures import draw_ablations, draw_learning_curves
 from benchmarks.protocol import CLASSIFICATION, METHODS, N_FOLDS, SETS, Run
 from sklofi.comparison import corrected_t_test
 
 TARGET = Path(__file__).parent / "RESULTS.md"
 REFERENCE = "LoFI"
+DEFAULTS = "LoFI, defaults"
 
 # Accuracy in % over ten folds (mean absolute error for ZINC), from the paper.
 PUBLISHED = {
@@ -70,12 +72,47 @@ def table(head, rows):
     return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
 
 
+def beside_published(fits, name):
+    """Ours and the published figure of LoFI, each in its own column."""
+    ours = [score_cell(fits[method, name], name) for method in (REFERENCE, DEFAULTS)]
+    return [name, *ours, str(PUBLISHED["GNN-LoFI"][SETS.index(name)])]
+
+
+def halving_row(run, name, grid):
+    """Successive halving beside the whole grid, on the folds that have both; or None."""
+    whole = {fit["fold"]: fit for fit in run.chosen(name, REFERENCE, grid)}
+    halved = {fit["fold"]: fit for fit in run.chosen_by_halving(name, REFERENCE, grid)}
+    both = sorted(set(whole) & set(halved))
+    if not both:
+        return None
+    costs = [sum(fits[f]["total_cpu_seconds"] for f in both) for fits in (whole, halved)]
+
+    def pair(key, factor=1.0, digits=3):
+        means = [factor * np.mean([fits[f][key] for f in both]) for fits in (whole, halved)]
+        return [f"{mean:.{digits}f}" for mean in means]
+
+    n_configurations = len(METHODS[REFERENCE].configurations(name, grid))
+    return [
+        name,
+        f"{grid}, {n_configurations} configurations",
+        str(len(both)),
+        *pair("loss"),
+        *pair("test", 100, 1),
+        f"{costs[1] / costs[0]:.2f}",
+    ]
+
+
+def cpu_hours(records):
+    return sum(record["cpu_seconds"] for record in records) / 3600
+
+
 def write(grid):
     run = Run()
     fits = {(m, name): run.chosen(name, m, grid) for m in METHODS for name in SETS}
     head = ["", *SETS]
-    hours = sum(record["cpu_seconds"] for record in run.records.values()) / 3600
-    reference = REFERENCE if any(fits[REFERENCE, name] for name in SETS) else "LoFI, defaults"
+    hours = sum(fit["total_cpu_seconds"] for chosen in fits.values() for fit in chosen) / 3600
+    halving = [halving_row(run, name, g) for g in ("small", "paper") for name in CLASSIFICATION]
+    figures = [draw_ablations(run), draw_learning_curves(run)]
     sections = [
         "# Results",
         "Written by `python -m benchmarks.table` from `results/protocol.jsonl`, which"
@@ -87,21 +124,46 @@ def write(grid):
         table(head, [[m, *(score_cell(fits[m, n], n) for n in SETS)] for m in METHODS]),
         "CPU seconds per fold, with all configurations of the grid:",
         table(head, [[m, *(cost_cell(fits[m, n]) for n in SETS)] for m in METHODS]),
-        f"Difference from {reference} in percentage points, on the same folds, with the p-value of"
+        f"Difference from {REFERENCE} in percentage points, on the same folds, with the p-value of"
         " the paired t-test corrected for overlapping training sets (Nadeau and Bengio):",
         table(
             head,
             [
-                [m, *(test_cell(fits[m, n], fits[reference, n], n) for n in SETS)]
+                [m, *(test_cell(fits[m, n], fits[REFERENCE, n], n) for n in SETS)]
                 for m in METHODS
-                if m != reference
+                if m != REFERENCE
             ],
         ),
-        f"All fits in the file together took {hours:.1f} CPU hours.",
+        f"These tables took {hours:.1f} CPU hours; with all other fits in the file, those of the"
+        f" figures and of successive halving, {cpu_hours(run.records.values()):.1f}.",
+        "## LoFI beside the published LoFI",
+        "Ours with the validation part choosing from the grid, and one `LoFIClassifier()` or"
+        " `LoFIRegressor()` without any search; the published figures come from other folds and"
+        " another, larger grid.",
+        table(
+            ["", "ours, searched", "ours, defaults", "published"],
+            [beside_published(fits, name) for name in SETS],
+        ),
+        "## Successive halving",
+        "All configurations for a few epochs, the best third three times as long, and so on"
+        " (`--halving`), beside the whole grid on the same folds: validation loss and test"
+        " accuracy of the chosen model, and the share of the CPU seconds.",
+        table(
+            ["", "grid", "folds", "loss, whole", "loss, halving", "test, whole", "test, halving",
+             "cost, halving / whole"],
+            [row for row in halving if row],
+        ),
+        "## Ablations",
+        "Test accuracy of LoFI with one thing changed from the defaults, mean over the folds that"
+        " were run (the first three, ten where the grid has them); bars are standard errors. They"
+        " are for looking at: nothing was chosen by them.",
+        f"![Accuracy by layers and radius, masks, and words](results/{figures[0].name})",
+        "## Learning curves",
+        f"![Losses and validation accuracy by epoch](results/{figures[1].name})",
         "## Published",
         "Other people's numbers, from the paper's table: other folds, other grids.",
         table(head, [[m, *map(str, values)] for m, values in PUBLISHED.items()]),
-    ]
+    ]  # fmt: skip
     TARGET.write_text("\n\n".join(sections) + "\n")
 
 
