@@ -53,7 +53,7 @@ class Method:
 
     classifier: Any
     regressor: Any
-    grids: dict[str, dict[str, list[Any]]]
+    grids: dict[str, Any]  # as scikit-learn's ParameterGrid takes them
     fixed: dict[str, Any] = field(default_factory=dict)
     keep_history: bool = False  # whether to write down the losses of all epochs
 
@@ -89,6 +89,17 @@ LOFI_GRIDS = {
         "n_masks": [4, 8, 16, 32],
         "n_words": [6, 8, 16, 32],
     },
+    # Candidates for the defaults of the library, besides those in "small".
+    "defaults": [
+        {},
+        {"lr": [0.01]},
+        {"n_masks": [32]},
+        {"n_words": [16]},
+        {"dropout": [0.1]},
+        {"readout": ["last"]},
+        {"pooling": ["mean"]},
+        {"kernel": ["intersection"]},
+    ],
     # What the figures show one by one.
     "depth": {"n_layers": [1, 3, 5], "radius": [1, 2, 3]},
     "masks": {"n_masks": [4, 8, 16, 32]},

@@ -10,7 +10,9 @@ from helpers import write_tu
 from sklofi import GraphKernelSVC, GraphKernelSVR, LoFIClassifier
 
 METHOD = protocol.Method(
-    GraphKernelSVC, GraphKernelSVR, {"small": {"C": [0.01, 100], "n_iter": [1]}, "paper": {}}
+    GraphKernelSVC,
+    GraphKernelSVR,
+    {"small": {"C": [0.01, 100], "n_iter": [1]}, "paper": {}, "defaults": {}},
 )
 
 
@@ -151,6 +153,25 @@ def test_halving_is_compared_on_the_folds_that_have_both(small_set, monkeypatch)
     whole = run.chosen("MUTAG", "LoFI", "small")[1]
     assert row[3:5] == [f"{whole['loss']:.3f}", f"{halved['loss']:.3f}"]
     assert row[-1] == f"{halved['total_cpu_seconds'] / whole['total_cpu_seconds']:.2f}"
+
+
+def test_candidates_are_compared_by_validation_loss_on_the_folds_that_have_both(monkeypatch):
+    from benchmarks import table
+
+    monkeypatch.setattr(table, "CLASSIFICATION", ("A", "B"))
+    losses = {
+        ("A", 0, 1): 0.4, ("A", 0, 2): 0.2, ("A", 1, 1): 0.6, ("A", 1, 2): 0.3, ("A", 2, 2): 9.0,
+        ("B", 0, 1): 0.5, ("B", 0, 2): 0.75,
+    }  # fmt: skip
+    run = protocol.Run()
+    run.records = {}
+    for (name, fold, n_layers), loss in losses.items():
+        record = {"set": name, "method": "LoFI", "fold": fold, "loss": loss}
+        record["configuration"] = {"n_layers": n_layers}
+        run.records[protocol.key_of(record)] = record
+    row = table.candidate_row(run, {"n_layers": 2}, {"n_layers": 1})
+    assert row == ["n_layers=2", "0.500 (2)", "1.500 (1)", "1.000"]
+    assert table.candidate_row(run, {"n_layers": 3}, {"n_layers": 1}) is None
 
 
 def test_figures_are_drawn_of_what_is_there(small_set, monkeypatch):
