@@ -148,6 +148,9 @@ def check_padded():
     size = {"n_layers": 2, "n_masks": 3, "n_words": 4}
     classifier = LoFIClassifier(**size, random_state=0).partial_fit(X, y, classes=np.unique(y))
     batches = PaddedBatches(graphs, y)
+    # The padded form is the published one, with nothing between the layers.
+    classifier.module_.node_mean.zero_()
+    classifier.module_.node_scale.fill_(1)
     for by_products in (False, True):
         padded = PaddedLoFI(batches.n_features, batches.n_outputs, **size, by_products=by_products)
         for depth, layer in enumerate(classifier.module_.layers):
