@@ -2,13 +2,18 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint format clean
+.PHONY: demo test results lint format clean
 
 demo: .venv/.installed-demo
 	$(BIN)/python examples/plot_first_steps.py
 
 test: .venv/.installed-test lint
 	$(BIN)/python -m pytest -n 2
+
+# What is in benchmarks/results/protocol.jsonl is not run again: remove it to begin afresh.
+results: .venv/.installed-demo
+	$(BIN)/python -m benchmarks.protocol
+	$(BIN)/python -m benchmarks.table
 
 lint: .venv/.installed-test
 	$(BIN)/ruff check .

@@ -12,32 +12,27 @@ SETS = ("NCI1", "PROTEINS")
 LINES = {"masks": "n_masks", "words": "n_words"}
 
 
-def accuracies(run: Run, name: str, configuration: dict) -> np.ndarray:
-    """Test accuracy in % of a configuration in all folds that have it."""
-    fits = [run.fits(name, "LoFI", fold, [configuration]) for fold in range(N_FOLDS)]
-    return np.array([100 * fit[0]["test"] for fit in fits if fit])
-
-
-def with_error(values: np.ndarray) -> tuple[float, float]:
-    if not len(values):
-        return np.nan, np.nan
-    error = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
-    return values.mean(), error
+def accuracies(run: Run, name: str, grid: str) -> np.ndarray:
+    """Test accuracy in %, of shape (n_folds, n_configurations), in folds that have them all."""
+    candidates = METHODS["LoFI"].configurations(name, grid)
+    fits = [run.fits(name, "LoFI", fold, candidates) for fold in range(N_FOLDS)]
+    rows = [[100 * fit["test"] for fit in of_fold] for of_fold in fits if of_fold]
+    return np.array(rows).reshape(-1, len(candidates))
 
 
 def draw_depth(ax, run, name):
     grid = METHODS["LoFI"].grids["depth"]
     layers, radii = grid["n_layers"], grid["radius"]
-    cells = [[{"n_layers": n, "radius": radius} for n in layers] for radius in radii]
-    values = np.array([[with_error(accuracies(run, name, c))[0] for c in row] for row in cells])
+    folds = accuracies(run, name, "depth")
+    if not len(folds):
+        return
+    values = folds.mean(axis=0).reshape(len(layers), len(radii)).T  # the radius varies fastest
     image = ax.imshow(values, cmap="viridis", aspect="auto", origin="lower")
-    middle = np.nanmean(values) if np.isfinite(values).any() else 0
-    for row, column in np.ndindex(values.shape):
-        value = values[row, column]
-        if np.isfinite(value):
-            color = "white" if value < middle else "black"
-            ax.text(column, row, f"{value:.1f}", ha="center", va="center", color=color)
-    ax.set(xlabel="layers", ylabel="radius", title=f"{name}: layers and radius")
+    for (row, column), value in np.ndenumerate(values):
+        color = "white" if value < (values.min() + values.max()) / 2 else "black"
+        ax.text(column, row, f"{value:.1f}", ha="center", va="center", color=color)
+    title = f"{name}: layers and radius, {len(folds)} folds"
+    ax.set(xlabel="layers", ylabel="radius", title=title)
     ax.set_xticks(range(len(layers)), layers)
     ax.set_yticks(range(len(radii)), radii)
     ax.figure.colorbar(image, ax=ax, label="test accuracy in %")
@@ -46,10 +41,13 @@ def draw_depth(ax, run, name):
 def draw_line(ax, run, name, grid):
     parameter = LINES[grid]
     numbers = METHODS["LoFI"].grids[grid][parameter]
-    points = [with_error(accuracies(run, name, {parameter: number})) for number in numbers]
-    ax.errorbar(range(len(numbers)), *np.transpose(points), fmt="o-", capsize=4)
+    folds = accuracies(run, name, grid)
+    if not len(folds):
+        return
+    error = folds.std(axis=0, ddof=1) / len(folds) ** 0.5 if len(folds) > 1 else None
+    ax.errorbar(range(len(numbers)), folds.mean(axis=0), error, fmt="o-", capsize=4)
     ax.set_xticks(range(len(numbers)), numbers)
-    ax.set(xlabel=grid, ylabel="test accuracy in %", title=f"{name}: number of {grid}")
+    ax.set(xlabel=grid, ylabel="test accuracy in %", title=f"{name}: {grid}, {len(folds)} folds")
     ax.grid(alpha=0.3)
 
 

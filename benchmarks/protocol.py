@@ -62,7 +62,9 @@ class Method:
         return kind(**self.fixed, **configuration, random_state=seed)
 
     def configurations(self, name: str, grid: str) -> list[dict[str, Any]]:
-        return list(ParameterGrid(self.grids.get(f"{grid}, {name}", self.grids[grid])))
+        """All of a grid; none if the method has no such grid."""
+        chosen = self.grids.get(f"{grid}, {name}", self.grids.get(grid))
+        return [] if chosen is None else list(ParameterGrid(chosen))
 
 
 def kernel_method(kernel):
@@ -268,7 +270,7 @@ class Run:
         best = []
         for fold in folds_of(name, list(range(N_FOLDS))):
             fits, last, is_done = self.halve(name, method, fold, grid)
-            if is_done:
+            if is_done and last:
                 best.append(winner_of(fits[-len(last) :], fits))
         return best
 

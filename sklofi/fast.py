@@ -95,7 +95,8 @@ class CountMatrix:
 
     def column_sums(self, row_weights: Tensor, n_columns: int) -> Tensor:
         """Sum of the entries of each column, with weights for the rows."""
-        entries = self.counts * row_weights[self.rows()]
+        # In 64 bits, so that the order of the rows does not matter.
+        entries = self.counts.double() * row_weights.double()[self.rows()]
         return entries.new_zeros(n_columns).index_add(0, self.columns, entries)
 
     def pieces(self, n_rows: int) -> list[CountMatrix]:

@@ -142,15 +142,16 @@ class LoFILayer(nn.Module):
         drawn = draw(egonet_counts, next_keys(keys, egonets), n_masks, generator)
         for mask, egonet in enumerate(drawn.tolist()):
             members = slice(*egonets.offsets[egonet : egonet + 2].tolist())
-            assignment = self.assign(x[egonets.columns[members]])[:, mask]
+            own = slice(mask, mask + 1)
+            assignment = self.assign(x[egonets.columns[members]], own)[:, 0]
             self.histogram[mask] *= egonets.counts[members].to(x.dtype) @ assignment
 
-    def assign(self, x: Tensor) -> Tensor:
+    def assign(self, x: Tensor, masks: slice = slice(None)) -> Tensor:
         """Soft assignment of nodes to words, of shape (n_nodes, n_masks, n_words)."""
         x = F.normalize(x, dim=-1)  # (n_nodes, n_features)
-        words = F.normalize(self.dictionary, dim=-1)  # (n_masks, n_words, n_features)
-        cosine = (x @ words.flatten(0, 1).T).unflatten(1, self.histogram.shape)
-        return torch.softmax(self.temperature[:, None] * cosine, dim=-1)
+        words = F.normalize(self.dictionary[masks], dim=-1)  # (n_masks, n_words, n_features)
+        cosine = (x @ words.flatten(0, 1).T).unflatten(1, words.shape[:2])
+        return torch.softmax(self.temperature[masks, None] * cosine, dim=-1)
 
     def clip_histogram_(self) -> None:
         """Project the learned histogram back onto the non-negative numbers."""
@@ -210,8 +211,13 @@ def first_keys(x: Tensor) -> Tensor:
 
 
 def next_keys(keys: Tensor, egonets: CountMatrix) -> Tensor:
-    """Numbers that differ where egonets do, from those of their members."""
-    return egonets.sum_rows(torch.sin(10 * keys)[:, None])[:, 0]
+    """Numbers that differ where egonets do, from those of their members.
+
+    A mean and a small factor, so that rounding does not grow from layer to layer.
+    """
+    sums = egonets.sum_rows(torch.stack([torch.sin(keys), torch.ones_like(keys)], dim=1))
+    total, size = sums.unbind(1)
+    return 3 * total / size.clamp_min(1) + torch.sin(size)
 
 
 def max_pool(graphs: CountMatrix, x: Tensor) -> Tensor:
@@ -326,6 +332,12 @@ class LoFINetwork(nn.Module):
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         for layer in self.layers:
             layer.reset_parameters(generator)  # type: ignore[operator]
+        for mean, scale in (
+            (self.node_mean, self.node_scale),
+            (self.embedding_mean, self.embedding_scale),
+        ):
+            mean.zero_()
+            scale.fill_(1)
         self._reset_head(generator)
 
     @torch.no_grad()
@@ -372,8 +384,10 @@ class LoFINetwork(nn.Module):
             z = layer(x, matrix)
             mean = counts @ z / counts.sum()
             scale = (counts @ (z - mean).square() / counts.sum()).sqrt()
-            is_constant = scale <= 1e-5 * (1 + mean.abs())  # but for rounding
-            self.node_mean[depth] = mean
+            # What is constant but for rounding stays as it is: less its mean, nothing but
+            # rounding would be left, for the next layer to stretch to unit vectors.
+            is_constant = scale <= 1e-5 * (1 + mean.abs())
+            self.node_mean[depth] = mean.masked_fill(is_constant, 0)
             self.node_scale[depth] = scale.masked_fill(is_constant, 1)
             x = standardise(z, self._between()[depth])
             keys = next_keys(keys, matrix)
@@ -483,12 +497,13 @@ class LoFINetwork(nn.Module):
         outputs: list[Tensor] = []
         between = self._between()
         for depth, (layer, matrix) in enumerate(zip(self.layers, egonets, strict=True)):
-            if depth:
-                x = standardise(outputs[-1], between[depth - 1])
             z = layer(x, matrix)
             # As functional.dropout, which cannot be given a generator.
             keep = torch.empty_like(z).bernoulli_(1 - self.dropout, generator=generator)
-            outputs.append(z * keep / (1 - self.dropout))
+            keep /= 1 - self.dropout
+            outputs.append(z * keep)
+            if depth < len(between):  # what is dropped is at the mean, not far from all others
+                x = standardise(z, between[depth]) * keep
         return outputs
 
 

@@ -19,8 +19,9 @@ from tqdm import tqdm
 from sklofi.batches import Batch, BatchLoader, GraphDataset
 from sklofi.targets import weighted_mean_and_scale
 
-# Graphs whose nodes and egonets the masks may start at.
+# The most graphs, and nodes in them, that masks may start at.
 N_EXAMPLES = 256
+N_EXAMPLE_NODES = 2**14
 
 
 class LoFINet(NeuralNet):
@@ -114,11 +115,19 @@ class LoFINet(NeuralNet):
 
     def start_(self, dataset: GraphDataset, generator: torch.Generator) -> None:
         """Start masks at what is in the data, and let the head see vectors of unit scale."""
-        examples = torch.arange(len(dataset))
-        if len(dataset) > N_EXAMPLES:
-            examples = torch.randperm(len(dataset), generator=generator)[:N_EXAMPLES]
-        batch = dataset.batch(examples.numpy(), gradients=False)[0].to(self.device)
-        self.module_.start_at_data_(batch.x, batch.egonets, batch.graphs, batch.weight, generator)
+        rows, weight = np.arange(len(dataset)), dataset.weight
+        sizes = np.diff(dataset.graphs.node_offsets)
+        if len(dataset) > N_EXAMPLES or sizes.sum() > N_EXAMPLE_NODES:
+            # Some of them, drawn with chances in proportion to their weights.
+            uniform = torch.rand(len(dataset), dtype=torch.float64, generator=generator)
+            rows = (-uniform.log() / weight.double()).argsort().numpy()
+            n_fitting = int(np.searchsorted(np.cumsum(sizes[rows]), N_EXAMPLE_NODES, side="right"))
+            rows = rows[: max(1, min(n_fitting, N_EXAMPLES))]
+            weight = torch.ones(len(dataset))
+        batch = dataset.batch(rows, gradients=False)[0].to(self.device)
+        self.module_.start_at_data_(
+            batch.x, batch.egonets, batch.graphs, weight[rows].to(self.device), generator
+        )
         embedding = self.embed(dataset).double().numpy()
         eps = float(np.finfo(np.float32).eps)
         mean, scale = weighted_mean_and_scale(embedding, dataset.weight.double().numpy(), eps)
@@ -168,10 +177,23 @@ class AverageWeights(Callback):
         self.last: list[Tensor] = []
         return self
 
+    def __getstate__(self) -> dict[str, Any]:
+        # In the middle of a training it may be on a GPU, where not everybody has one.
+        return {key: value for key, value in vars(self).items() if key != "average"}
+
     def on_train_begin(self, net: NeuralNet, **kwargs: Any) -> None:
+        self.is_started = False
+
+    def on_epoch_begin(self, net: NeuralNet, **kwargs: Any) -> None:
+        if not self.is_started:  # only now, when other callbacks may have set the weights
+            self.start(net)
+        if self.is_in_place:
+            self.exchange(net)
+
+    def start(self, net: NeuralNet) -> None:
+        """Go on where the last training ended, unless other weights were put in since."""
         weights = [parameter.detach().clone() for parameter in net.module_.parameters()]
-        # Go on where the last training ended, unless other weights were put in since, as
-        # early stopping does.
+        self.is_started = True
         self.is_in_place = self.kept is not None and all(
             torch.equal(kept, weight.cpu()) for kept, weight in zip(self.kept, weights, strict=True)
         )
@@ -180,10 +202,6 @@ class AverageWeights(Callback):
         else:
             self.average = weights
             self.n_steps = 0
-
-    def on_epoch_begin(self, net: NeuralNet, **kwargs: Any) -> None:
-        if self.is_in_place:
-            self.exchange(net)
 
     def on_batch_begin(self, net: NeuralNet, training: bool = False, **kwargs: Any) -> None:
         if not training:
@@ -200,6 +218,8 @@ class AverageWeights(Callback):
         self.put_in_place(net)
 
     def on_train_end(self, net: NeuralNet, **kwargs: Any) -> None:
+        if not self.is_started:  # interrupted before the first epoch
+            return
         self.put_in_place(net)
         # On the CPU, so that what was trained on a GPU can be unpickled without one.
         self.kept = [parameter.detach().cpu().clone() for parameter in net.module_.parameters()]

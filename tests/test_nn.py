@@ -372,10 +372,13 @@ def features_of(graph):
 
 def test_constant_outputs_are_not_blown_up():
     egonets, membership = as_matrices([nx.cycle_graph(5), nx.cycle_graph(4)], 1)
-    network = LoFINetwork(1, 2, n_layers=3)
-    network.start_at_data_(torch.ones(9, 1), egonets, membership, torch.ones(2))
+    network = LoFINetwork(1, 2, n_layers=3, generator=torch.Generator().manual_seed(0))
+    x = torch.ones(9, 1)
+    network.start_at_data_(x, egonets, membership, torch.ones(2), torch.Generator().manual_seed(0))
+    assert torch.equal(network.node_mean, torch.zeros(2, 16))
     assert torch.equal(network.node_scale, torch.ones(2, 16))
-    assert torch.isfinite(network(torch.ones(9, 1), egonets, membership)).all()
+    network(x, egonets, membership).sum().backward()
+    assert max(parameter.grad.abs().max() for parameter in network.parameters()) < 100
 
 
 def test_things_are_drawn_as_often_as_they_occur_whatever_their_order():
@@ -409,6 +412,29 @@ def test_dropout_drops_in_training_only_and_keeps_the_mean():
     dropped = torch.cat([network.embed(x, *matrices, generator) for _ in range(200)])
     assert not torch.equal(dropped[:1], exact)
     assert_close(dropped.mean(dim=0, keepdim=True), exact, rtol=0.05, atol=0.01)
+
+
+def test_what_is_dropped_is_at_the_mean_for_the_next_layer():
+    egonets, membership = as_matrices([nx.path_graph(3)], 1)
+    network = LoFINetwork(2, 2, n_layers=2, n_masks=3, dropout=0.5)
+    network.node_mean.fill_(-7.0)
+    seen = []
+    network.layers[1].register_forward_pre_hook(lambda layer, inputs: seen.append(inputs[0]))
+    network.embed(torch.randn(3, 2), egonets, membership, torch.Generator().manual_seed(0))
+    is_dropped = seen[0] == 0
+    assert 0 < is_dropped.sum() < 9
+    assert (seen[0][~is_dropped] > 1).all()  # twice a distance of more than 7 - |z|
+
+
+def test_a_network_that_is_reset_has_forgotten_the_data():
+    egonets, membership = as_matrices(random_graphs(), 1)
+    network = LoFINetwork(1, 2, generator=torch.Generator().manual_seed(0))
+    before = {name: value.clone() for name, value in network.state_dict().items()}
+    network.start_at_data_(torch.ones(22, 1), egonets, membership, torch.ones(5))
+    network.calibrate_(torch.tensor(1.0), torch.tensor(2.0))
+    network.reset_parameters(torch.Generator().manual_seed(0))
+    for name, value in network.state_dict().items():
+        assert torch.equal(value, before[name]), name
 
 
 def test_a_generator_replaces_the_global_one():

@@ -69,6 +69,16 @@ def test_a_run_goes_on_where_it_was(small_set, monkeypatch, capsys):
     assert all(record["cpu_seconds"] >= 0 for record in records.values())
 
 
+def test_methods_without_a_grid_have_nothing_to_do(small_set, monkeypatch, capsys):
+    monkeypatch.setattr(protocol, "GRIDS", ("depth",))
+    for search in ([], ["--halving"]):
+        run_main(monkeypatch, "--grid", "depth", *search)
+    assert "0 fits to do" in capsys.readouterr().out
+    run = protocol.Run()
+    assert run.chosen("MUTAG", "kernel", "depth") == []
+    assert run.chosen_by_halving("MUTAG", "kernel", "depth") == []
+
+
 def test_the_validation_part_chooses(small_set):
     def record(fold, C, loss, test):
         return {
@@ -191,8 +201,8 @@ def test_figures_are_drawn_of_what_is_there(small_set, monkeypatch):
     run_main(monkeypatch, "--folds", "0", "1", "--grid", "masks", "--methods", "LoFI")
     run_main(monkeypatch, "--folds", "0", "--methods", "LoFI, defaults")
     run = protocol.Run()
-    assert len(figures.accuracies(run, "MUTAG", {"n_masks": 2})) == 2
-    assert len(figures.accuracies(run, "MUTAG", {"n_words": 2})) == 0
+    assert figures.accuracies(run, "MUTAG", "masks").shape == (2, 2)
+    assert figures.accuracies(run, "MUTAG", "words").shape == (0, 2)
     (fit,) = run.chosen("MUTAG", "LoFI, defaults", "small")
     assert len(fit["train_loss"]) == len(fit["valid_loss"]) == fit["n_epochs"]
     for draw in (figures.draw_ablations, figures.draw_learning_curves):

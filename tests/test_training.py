@@ -1,3 +1,4 @@
+import networkx as nx
 import numpy as np
 import pytest
 import torch
@@ -5,8 +6,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from skorch.callbacks import Callback
 from torch.testing import assert_close
 
-from sklofi import LoFIClassifier
+from sklofi import GraphSet, LoFIClassifier, training
 from sklofi.datasets import make_motif_graphs
+from sklofi.nn import LoFINetwork
 from sklofi.training import split_validation
 
 
@@ -76,3 +78,64 @@ def test_the_weights_that_are_kept_are_an_average_and_training_goes_on_from_the_
         first = recorder.steps[last]
         away = (first - recorder.steps[last - 1]).abs().max()
         assert away <= 1.5 * classifier.lr < (first - averages[last - 1]).abs().max()
+
+
+class LoadZeros(Callback):
+    """Put weights of zero in when training begins, but for the first time."""
+
+    def on_train_begin(self, net, **kwargs):
+        with torch.no_grad():
+            for parameter in net.module_.parameters() if net.history else ():
+                parameter.zero_()
+
+
+def test_weights_that_others_put_in_are_where_training_goes_on():
+    graphs, y = make_motif_graphs(20, random_state=0)
+    classifier = LoFIClassifier(
+        max_epochs=2, early_stopping=False, warm_start=True, callbacks=[LoadZeros()], random_state=0
+    ).fit(graphs, y)
+    assert weights_of(classifier.module_).abs().max() > 1
+    classifier.set_params(lr=1e-6).fit(graphs, y)
+    assert weights_of(classifier.module_).abs().max() < 1e-4
+
+
+def start_of(graphs, n_layers=3, weight=None):
+    """The layers as they are before training."""
+    classifier = LoFIClassifier(
+        n_layers=n_layers, n_masks=4, max_epochs=1, lr=1e-30, early_stopping=False, random_state=0
+    ).fit(graphs, np.arange(len(graphs)) % 2, sample_weight=weight)
+    return weights_of(classifier.module_.layers)
+
+
+def test_a_list_and_a_slice_start_alike_however_deep():
+    cliques = [nx.ring_of_cliques(2 + i % 4, 3 + i % 5) for i in range(40)]
+    for i, graph in enumerate(cliques):
+        graph.add_edge(0, len(graph) // (2 + i % 3))
+    others = [nx.gnp_random_graph(9, 0.4, seed=i) for i in range(40)]
+    whole = GraphSet.from_networkx(
+        [graph for pair in zip(others, cliques, strict=True) for graph in pair]
+    )
+    alike = start_of(cliques, n_layers=13), start_of(whole[1::2], n_layers=13)
+    assert_close(*alike, rtol=1e-3, atol=1e-3)
+
+
+def test_masks_start_at_few_graphs_of_large_sets_and_none_without_weight(monkeypatch):
+    started = []
+    start = LoFINetwork.start_at_data_
+
+    def recorded(self, x, egonets, graphs, weight, generator):
+        started.append((len(weight), len(x), graphs[0].row_sums()))
+        start(self, x, egonets, graphs, weight, generator)
+
+    monkeypatch.setattr(LoFINetwork, "start_at_data_", recorded)
+    monkeypatch.setattr(training, "N_EXAMPLES", 10)
+    graphs = [nx.path_graph(5 + i % 2) for i in range(60)]
+    heavy = np.where(np.arange(60) % 2, 1.0, 1e-60)  # gone in 32 bits
+    start_of(graphs, weight=heavy)
+    assert started[-1][0] == 10 and (started[-1][2] == 6).all()
+    monkeypatch.setattr(training, "N_EXAMPLE_NODES", 27)
+    start_of(graphs)
+    assert started[-1][0] in (4, 5)
+    monkeypatch.setattr(training, "N_EXAMPLE_NODES", 1)
+    start_of(graphs)
+    assert started[-1][0] == 1
