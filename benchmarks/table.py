@@ -171,7 +171,7 @@ def write(grid):
         " these data sets, and the validation graphs of a fold are test graphs of another, so that"
         " the row of the defaults is slightly optimistic. Differences of a few hundredths are"
         " noise.",
-        candidate_table(run, "small", {"n_layers": 3, "radius": 1}),
+        candidate_table(run, "small", {"n_layers": 5, "radius": 1}),
         candidate_table(run, "defaults", {}),
         "## Successive halving",
         "All configurations for a few epochs, the best third three times as long, and so on"

@@ -88,7 +88,7 @@ class BaseLoFI(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     `_network_target` (targets as the net sees them).
     """
 
-    n_layers: int = 3
+    n_layers: int = 5
     n_masks: int = 16
     n_words: int = 8
     radius: int = 1

@@ -27,7 +27,7 @@ class LoFIClassifier(ClassifierMixin, BaseLoFI):
 
     Parameters
     ----------
-    n_layers : int, default=3
+    n_layers : int, default=5
         Number of LoFI layers. Each one looks `radius` steps further.
 
     n_masks : int, default=16
@@ -274,7 +274,7 @@ class LoFIRegressor(RegressorMixin, BaseLoFI):
 
     Parameters
     ----------
-    n_layers : int, default=3
+    n_layers : int, default=5
         Number of LoFI layers. Each one looks `radius` steps further.
 
     n_masks : int, default=16

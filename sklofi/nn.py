@@ -299,7 +299,7 @@ class LoFINetwork(nn.Module):
         n_features: int,
         n_outputs: int,
         *,
-        n_layers: int = 3,
+        n_layers: int = 5,
         n_masks: int = 16,
         n_words: int = 8,
         kernel: str = "l1",
