@@ -30,6 +30,7 @@ from sklearn.model_selection import ParameterGrid, StratifiedKFold, train_test_s
 from sklearn.utils.validation import has_fit_parameter
 from tqdm import tqdm
 
+from benchmarks.averages import AveragedClassifier, AveragedRegressor
 from benchmarks.data import read_tu
 from sklofi import GraphKernelSVC, GraphKernelSVR, GraphSet, LoFIClassifier, LoFIRegressor
 from sklofi.datasets import fetch_zinc
@@ -113,6 +114,7 @@ LOFI_GRIDS = {
 METHODS = {
     "LoFI": Method(LoFIClassifier, LoFIRegressor, LOFI_GRIDS),
     "LoFI, defaults": Method(LoFIClassifier, LoFIRegressor, NO_GRID, keep_history=True),
+    "LoFI, 5 seeds averaged": Method(AveragedClassifier, AveragedRegressor, NO_GRID),
     "WL": kernel_method("wl"),
     "WL-OA": kernel_method("wl-oa"),
 }

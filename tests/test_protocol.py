@@ -1,11 +1,13 @@
 """The protocol of the benchmarks, on a data set of a few graphs."""
 
 import json
+from functools import partial
 
 import numpy as np
 import pytest
 
 from benchmarks import protocol
+from benchmarks.averages import AveragedClassifier
 from helpers import write_tu
 from sklofi import GraphKernelSVC, GraphKernelSVR, LoFIClassifier
 
@@ -77,6 +79,18 @@ def test_methods_without_a_grid_have_nothing_to_do(small_set, monkeypatch, capsy
     run = protocol.Run()
     assert run.chosen("MUTAG", "kernel", "depth") == []
     assert run.chosen_by_halving("MUTAG", "kernel", "depth") == []
+
+
+def test_an_average_of_seeds_averages(small_set, monkeypatch):
+    protocol.FOLDS.write_text(json.dumps(protocol.make_folds()))
+    X, y, _ = protocol.load("MUTAG")
+    monkeypatch.setattr(AveragedClassifier, "member", partial(LoFIClassifier, max_epochs=2))
+    together = AveragedClassifier(n_seeds=2, random_state=3).fit(X, y, X, y)
+    alone = [LoFIClassifier(max_epochs=2, random_state=seed) for seed in (6, 7)]
+    expected = [one.fit(X, y, X_val=X, y_val=y).predict_proba(X) for one in alone]
+    assert np.abs(expected[0] - expected[1]).max() > 1e-3
+    np.testing.assert_allclose(together.predict_proba(X), np.mean(expected, axis=0))
+    assert together.score(X, y) == np.mean(together.predict(X) == y)
 
 
 def test_the_validation_part_chooses(small_set):
