@@ -81,7 +81,8 @@ def draw_learning_curves(run: Run) -> Path:
                     )  # fmt: skip
             ax.set(xlabel="epoch", title=f"{name}, a line per fold")
             ax.grid(alpha=0.3)
-            ax.legend()
+            if fits:
+                ax.legend()
     return save(figure, "learning_curves.png")
 
 
