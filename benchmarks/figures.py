@@ -25,7 +25,7 @@ def draw_depth(ax, run, name):
     layers, radii = grid["n_layers"], grid["radius"]
     folds = accuracies(run, name, "depth")
     if not len(folds):
-        return
+        return ax.set_axis_off()
     values = folds.mean(axis=0).reshape(len(layers), len(radii)).T  # the radius varies fastest
     image = ax.imshow(values, cmap="viridis", aspect="auto", origin="lower")
     for (row, column), value in np.ndenumerate(values):
@@ -43,7 +43,7 @@ def draw_line(ax, run, name, grid):
     numbers = METHODS["LoFI"].grids[grid][parameter]
     folds = accuracies(run, name, grid)
     if not len(folds):
-        return
+        return ax.set_axis_off()
     error = folds.std(axis=0, ddof=1) / len(folds) ** 0.5 if len(folds) > 1 else None
     ax.errorbar(range(len(numbers)), folds.mean(axis=0), error, fmt="o-", capsize=4)
     ax.set_xticks(range(len(numbers)), numbers)
@@ -57,10 +57,10 @@ def draw_ablations(run: Run) -> Path:
         draw_depth(row[0], run, name)
         for ax, grid in zip(row[1:], LINES, strict=True):
             draw_line(ax, run, name, grid)
-        low = min(ax.get_ylim()[0] for ax in row[1:])
-        high = max(ax.get_ylim()[1] for ax in row[1:])
-        for ax in row[1:]:
-            ax.set_ylim(low, high)
+        drawn = [ax for ax in row[1:] if ax.axison]
+        limits = np.array([ax.get_ylim() for ax in drawn]).reshape(-1, 2)
+        for ax in drawn:
+            ax.set_ylim(limits.min(), limits.max())
     return save(figure, "ablations.png")
 
 
