@@ -196,14 +196,16 @@ def _outputs(estimator: Any, X: Any) -> dict[str, Any]:
     return {name: getattr(estimator, name)(X) for name in _METHODS if hasattr(estimator, name)}
 
 
-def _assert_same(one: dict[str, Any], other: dict[str, Any], exact: bool = False) -> None:
+def _assert_same(
+    one: dict[str, Any], other: dict[str, Any], exact: bool = False, tolerance: float = 1e-3
+) -> None:
     assert one.keys() == other.keys()
     for name in one:
         a, b = (_dense(outputs[name]) for outputs in (one, other))
         if exact or a.dtype.kind not in "fc":
             assert_array_equal(a, b, err_msg=name)
         else:
-            assert_allclose(a, b, rtol=1e-3, atol=1e-4, err_msg=name)
+            assert_allclose(a, b, rtol=tolerance, atol=tolerance / 10, err_msg=name)
 
 
 def _dense(values: Any) -> np.ndarray:
@@ -263,7 +265,9 @@ def check_graph_set_is_like_a_list(estimator):
     estimator, graphs, y = _fitted(estimator)
     X = GraphSet.from_networkx(graphs)
     expected = _outputs(estimator, graphs)
-    _assert_same(_outputs(_seeded(estimator).fit(X, y), X), expected, exact=True)
+    # Not to the last bit: on some processors that of a matrix product depends on where its
+    # arrays are in memory.
+    _assert_same(_outputs(_seeded(estimator).fit(X, y), X), expected, tolerance=1e-12)
     scores = cross_validate(_seeded(estimator), X, y, cv=2, scoring=_no_score, error_score="raise")
     assert len(scores["test_score"]) == 2
 
