@@ -265,8 +265,8 @@ def check_graph_set_is_like_a_list(estimator):
     estimator, graphs, y = _fitted(estimator)
     X = GraphSet.from_networkx(graphs)
     expected = _outputs(estimator, graphs)
-    # Not to the last bit: on some processors that of a matrix product depends on where its
-    # arrays are in memory.
+    # Not to the last bit: kernel machines were seen to differ in it on one processor and not
+    # on another.
     _assert_same(_outputs(_seeded(estimator).fit(X, y), X), expected, tolerance=1e-12)
     scores = cross_validate(_seeded(estimator), X, y, cv=2, scoring=_no_score, error_score="raise")
     assert len(scores["test_score"]) == 2
