@@ -118,8 +118,8 @@ def candidate_row(run, candidate, reference):
 
 def candidate_table(run, grid, reference):
     candidates = METHODS[REFERENCE].configurations("", grid)
-    rows = [candidate_row(run, candidate, reference) for candidate in candidates]
-    return table(["", *CLASSIFICATION, "mean"], [row for row in rows if row])
+    rows = [row for one in candidates if (row := candidate_row(run, one, reference))]
+    return table(["", *CLASSIFICATION, "mean"], rows) if rows else f"`{grid}`: not run yet."
 
 
 def cpu_hours(records):
