@@ -75,6 +75,20 @@ def _copy_callbacks(callbacks):
     return copy.deepcopy(list(callbacks)) if callbacks else None
 
 
+def fitted_lofi(estimator):
+    """The fitted LoFI estimator that somebody wants to look into, perhaps found by a search."""
+    if isinstance(estimator, type):
+        raise TypeError(f"{estimator.__name__} is a class; pass a fitted estimator.")
+    check_is_fitted(estimator)
+    found = getattr(estimator, "best_estimator_", estimator)
+    if not isinstance(found, BaseLoFI):
+        raise TypeError(
+            f"Only LoFI estimators can be looked into this way, got {type(found).__name__};"
+            " of a pipeline, pass the step that is one."
+        )
+    return found
+
+
 @dataclass(kw_only=True, eq=False, repr=False)
 class BaseLoFI(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     """Base of the LoFI estimators.

@@ -99,6 +99,11 @@ class CountMatrix:
         entries = self.counts.double() * row_weights.double()[self.rows()]
         return entries.new_zeros(n_columns).index_add(0, self.columns, entries)
 
+    def scale_columns(self, factors: Tensor) -> CountMatrix:
+        """The same matrix with a factor for each column, without its transpose."""
+        counts = self.counts * factors[self.columns]
+        return CountMatrix(self.offsets, self.columns, counts)
+
     def pieces(self, n_rows: int) -> list[CountMatrix]:
         """The same matrix in pieces of some rows each."""
         if len(self) <= n_rows:
@@ -161,6 +166,7 @@ def fast_lofi(
     parameters: Sequence[LayerParameters],
     graphs: Sequence[CountMatrix] | None = None,
     between: Sequence[Constants] = (),
+    presence: Tensor | None = None,
 ) -> tuple[Tensor, ...]:
     """The outputs of stacked layers, each by the formula of LoFILayer.
 
@@ -184,14 +190,20 @@ def fast_lofi(
         What standardises the output of a layer as the input of the next, for all layers
         but the last.
 
+    presence : Tensor of shape (n_nodes,), default=None
+        How much of each node is a member of egonets, from 0 to 1; by default all of it.
+        All layers have to see the same nodes.
+
     Returns
     -------
     outputs : tuple of Tensor of shape (n_egonets, n_masks), or (n_graphs, n_masks)
     """
     if torch.is_grad_enabled():
         return _FastLoFI.apply(
-            x, egonets, graphs, kernel, between, *chain.from_iterable(parameters)
+            x, egonets, graphs, kernel, between, presence, *chain.from_iterable(parameters)
         )
+    if presence is not None:
+        egonets = [matrix.scale_columns(presence) for matrix in egonets]
     outputs: list[Tensor] = []
     for depth, (matrix, of_layer) in enumerate(zip(egonets, parameters, strict=True)):
         if depth:
@@ -216,11 +228,14 @@ class _FastLoFI(torch.autograd.Function):
         graphs: Sequence[CountMatrix] | None,
         kernel: str,
         between: Sequence[Constants],
+        presence: Tensor | None,
         *parameters: Tensor,
     ) -> tuple[Tensor, ...]:
         outputs: list[Tensor] = []
         saved: list[Tensor] = []
         for depth, matrix in enumerate(egonets):
+            if presence is not None:
+                matrix = matrix.scale_columns(presence)
             z, intermediates = _compare(x, matrix, kernel, *parameters[3 * depth : 3 * depth + 3])
             outputs.append(z if graphs is None else graphs[depth].sum_rows(z))
             saved += intermediates
@@ -228,6 +243,7 @@ class _FastLoFI(torch.autograd.Function):
                 x = standardise(z, between[depth])
         ctx.save_for_backward(*saved)
         ctx.egonets, ctx.graphs, ctx.kernel, ctx.between = egonets, graphs, kernel, between
+        ctx.presence = presence
         ctx.set_materialize_grads(False)
         return tuple(outputs)
 
@@ -238,7 +254,7 @@ class _FastLoFI(torch.autograd.Function):
         all_saved = ctx.saved_tensors
         n_saved = len(all_saved) // n_layers
         d_parameters: list[Tensor | None] = []
-        d_x = None  # from the layer above
+        d_x = d_presence = None
         for depth in reversed(range(n_layers)):
             d_z = d_outputs[depth]
             if d_z is not None and ctx.graphs is not None:
@@ -250,10 +266,19 @@ class _FastLoFI(torch.autograd.Function):
                 d_parameters[:0] = [None, None, None]
                 continue
             saved = all_saved[n_saved * depth : n_saved * (depth + 1)]
-            needs_d_x = depth > 0 or ctx.needs_input_grad[0]
-            d_x, *d_layer = _compare_backward(d_z, saved, ctx.egonets[depth], ctx.kernel, needs_d_x)
+            d_x, d_layer_presence, *d_layer = _compare_backward(
+                d_z,
+                saved,
+                ctx.egonets[depth],
+                ctx.kernel,
+                ctx.presence,
+                needs_d_x=depth > 0 or ctx.needs_input_grad[0],
+                needs_d_parameters=any(ctx.needs_input_grad[6:]),
+            )
             d_parameters[:0] = d_layer
-        return d_x, None, None, None, None, *d_parameters
+            if d_layer_presence is not None:
+                d_presence = d_layer_presence + (0 if d_presence is None else d_presence)
+        return d_x, None, None, None, None, d_presence, *d_parameters
 
 
 def _compare(
@@ -267,7 +292,7 @@ def _compare(
     """The output of a layer, and what its derivative needs."""
     x, x_norm = _unit(x)
     words, word_norm, stretch = _stretched(dictionary, temperature)
-    assignment = torch.softmax((x @ words.T).view(-1, *histogram.shape), dim=-1).flatten(1)
+    assignment = torch.softmax(_by_word(x @ words.T, histogram), dim=1).flatten(1)
     h = egonets.sum_rows(assignment)
     z = _fit(h, histogram, kernel)
     return z, (x, x_norm, words, dictionary, word_norm, stretch, histogram, assignment, h)
@@ -287,10 +312,10 @@ def _compare_in_pieces(
         return _compare(x, egonets, kernel, dictionary, histogram, temperature)[0]
     x, _ = _unit(x)
     words, _, _ = _stretched(dictionary, temperature)
-    assignment = x.new_empty(len(x), *histogram.shape)
+    assignment = x.new_empty(len(x), histogram.numel())
     for some, result in zip(x.split(n_rows), assignment.split(n_rows), strict=True):
-        torch.softmax((some @ words.T).view_as(result), dim=-1, out=result)
-    assignment = assignment.flatten(1)
+        logits = _by_word(some @ words.T, histogram)
+        torch.softmax(logits, dim=1, out=_by_word(result, histogram))
     pieces = egonets.pieces(n_rows)
     return torch.cat([_fit(piece.sum_rows(assignment), histogram, kernel) for piece in pieces])
 
@@ -305,16 +330,24 @@ def _stretched(dictionary: Tensor, temperature: Tensor) -> tuple[Tensor, Tensor,
     """Unit words times their temperature, which saves stretching all the cosines."""
     norm = torch.linalg.vector_norm(dictionary, dim=-1, keepdim=True).clamp_min_(EPS)
     stretch = temperature.view(-1, 1, 1) / norm
-    return (dictionary * stretch).flatten(0, 1), norm, stretch
+    return (dictionary * stretch).transpose(0, 1).flatten(0, 1), norm, stretch
+
+
+def _by_word(numbers: Tensor, histogram: Tensor) -> Tensor:
+    """Numbers for all words of all masks, as an array of shape (n_rows, n_words, n_masks).
+
+    The masks come last, because there are often more of them than words: along an axis as
+    short as 8, torch's softmax is 20 times slower on processors with long registers.
+    """
+    return numbers.view(-1, *histogram.T.shape)
 
 
 def _fit(h: Tensor, histogram: Tensor, kernel: str) -> Tensor:
     """The kernel of soft histograms and the learned one, which is then subtracted from h."""
-    n_masks, n_words = histogram.shape
-    h = h.view(-1, n_masks, n_words)
-    mass = None if kernel == "l1" else h.sum(-1).add_(histogram.abs().sum(-1))
-    h -= histogram
-    difference = h.abs().sum(-1)
+    h = _by_word(h, histogram)
+    mass = None if kernel == "l1" else h.sum(1).add_(histogram.abs().sum(-1))
+    h -= histogram.T
+    difference = h.abs().sum(1)
     if mass is None:
         return torch.rsub(difference, 1, alpha=0.5)  # 1 - difference / 2
     return mass.sub_(difference).div_(2)
@@ -325,30 +358,41 @@ def _compare_backward(
     saved: tuple[Tensor, ...],
     egonets: CountMatrix,
     kernel: str,
+    presence: Tensor | None,
+    *,
     needs_d_x: bool,
-) -> tuple[Tensor | None, Tensor, Tensor, Tensor]:
-    """Gradients with respect to the input and the parameters of a layer."""
+    needs_d_parameters: bool,
+) -> tuple[Tensor | None, ...]:
+    """Gradients with respect to the input, the presence and the parameters of a layer."""
     x, x_norm, words, dictionary, word_norm, stretch, histogram, assignment, difference = saved
     half = d_z / 2
-    d_h = difference.view(-1, *histogram.shape).sign()
-    d_h *= half.neg().unsqueeze(-1)
-    d_histogram = d_h.sum(0).neg_()
-    if kernel == "intersection":
-        # The mass of h is the size of the egonet: it does not depend on the words.
-        d_histogram += histogram.sign() * half.sum(0).unsqueeze(-1)
+    d_h = _by_word(difference, histogram).sign()
+    d_h *= half.neg().unsqueeze(1)
     d_assignment = egonets.sum_rows_backward(d_h.view_as(difference))
-    by_mask = (-1, *histogram.shape)
     d_logits = torch._softmax_backward_data(
-        d_assignment.view(by_mask), assignment.view(by_mask), -1, assignment.dtype
+        _by_word(d_assignment, histogram), _by_word(assignment, histogram), 1, assignment.dtype
     ).view_as(assignment)
-    # Of a unit vector only the part of a gradient that turns it counts; the part along
-    # a stretched word is the gradient of its stretch.
-    d_words = (x.T @ d_logits).T.reshape(dictionary.shape)
-    unit_words = dictionary / word_norm
-    along = (d_words * unit_words).sum(-1, keepdim=True)
-    d_dictionary = d_words.addcmul_(unit_words, along, value=-1).mul_(stretch)
+    d_presence = None
+    if presence is not None:
+        d_presence = torch.linalg.vecdot(d_assignment, assignment)
+        if kernel == "intersection":  # besides, it adds to the mass of h
+            d_presence += egonets.sum_rows_backward(half.sum(-1, keepdim=True))[:, 0]
+        d_logits *= presence[:, None]
+    d_parameters: tuple[Tensor | None, ...] = (None, None, None)
+    if needs_d_parameters:
+        d_histogram = d_h.sum(0).neg_().T
+        if kernel == "intersection":
+            # The mass of h is the size of the egonet: it does not depend on the words.
+            d_histogram = d_histogram + histogram.sign() * half.sum(0).unsqueeze(-1)
+        # Of a unit vector only the part of a gradient that turns it counts; the part along
+        # a stretched word is the gradient of its stretch.
+        d_words = _by_word(x.T @ d_logits, histogram).permute(2, 1, 0).contiguous()
+        unit_words = dictionary / word_norm
+        along = (d_words * unit_words).sum(-1, keepdim=True)
+        d_dictionary = d_words.addcmul_(unit_words, along, value=-1).mul_(stretch)
+        d_parameters = (d_dictionary, d_histogram.contiguous(), along.sum((1, 2)))
     d_x = None
     if needs_d_x:
         d_x = d_logits @ words
         d_x = d_x.addcmul_(x, (d_x * x).sum(-1, keepdim=True), value=-1).div_(x_norm)
-    return d_x, d_dictionary, d_histogram, along.sum((1, 2))
+    return d_x, d_presence, *d_parameters

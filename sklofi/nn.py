@@ -157,7 +157,9 @@ class LoFILayer(nn.Module):
         """Project the learned histogram back onto the non-negative numbers."""
         self.histogram.detach().clamp_(min=0)
 
-    def forward(self, x: Tensor, egonets: Tensor | CountMatrix) -> Tensor:
+    def forward(
+        self, x: Tensor, egonets: Tensor | CountMatrix, presence: Tensor | None = None
+    ) -> Tensor:
         """Compare every egonet with every mask.
 
         Parameters
@@ -169,14 +171,19 @@ class LoFILayer(nn.Module):
             How often each node, or class of nodes, is a member of each egonet. Both give
             the same result; a CountMatrix is faster, but has no second derivatives.
 
+        presence : Tensor of shape (n_nodes,), default=None
+            How much of each node is there, from 0 to 1; by default all of it.
+
         Returns
         -------
         z : Tensor of shape (n_egonets, n_masks)
         """
         if isinstance(egonets, CountMatrix):
             parameters = (self.dictionary, self.histogram, self.temperature)
-            return fast_lofi(x, [egonets], self.kernel, [parameters])[0]
+            return fast_lofi(x, [egonets], self.kernel, [parameters], presence=presence)[0]
         assignment = self.assign(x)  # (n_nodes, n_masks, n_words)
+        if presence is not None:
+            assignment = assignment * presence[:, None, None]
         # A node is assigned alike in every egonet that it belongs to, so the histograms
         # of all egonets are one sparse product.
         h = (egonets @ assignment.flatten(1)).unflatten(1, self.histogram.shape)
@@ -420,18 +427,11 @@ class LoFINetwork(nn.Module):
         (n_graphs, n_layers * n_masks), or (n_graphs, n_masks) for ``readout="last"``.
         """
         egonets, graphs = self._per_layer(egonets), self._per_layer(graphs)
-        drops = self.training and self.dropout > 0
-        pooled: list[Tensor]  # (n_graphs, n_masks) for each layer
-        if drops or self.pooling == "max":
-            outputs = self._dropped(x, egonets, generator) if drops else self._fast(x, egonets)
-            pool = max_pool if self.pooling == "max" else CountMatrix.__matmul__
-            pooled = [pool(matrix, z) for matrix, z in zip(graphs, outputs, strict=True)]
-        else:
-            pooled = self._fast(x, egonets, graphs)
-        embedding = pooled[-1] if self.readout == "last" else torch.cat(pooled, dim=1)
-        if self.pooling == "mean":
-            embedding = embedding / graphs[-1].row_sums()[:, None]
-        return embedding
+        if self.training and self.dropout > 0:
+            return self.pool(self._dropped(x, egonets, generator), graphs)
+        if self.pooling == "max":
+            return self.pool(self.layer_outputs(x, egonets), graphs)
+        return self._join(self.layer_outputs(x, egonets, graphs), graphs[-1])
 
     def forward(
         self,
@@ -464,27 +464,92 @@ class LoFINetwork(nn.Module):
         -------
         outputs : Tensor of shape (n_graphs, n_outputs)
         """
-        embedding = self.embed(x, egonets, graphs, generator)
+        return self.head(self.embed(x, egonets, graphs, generator))
+
+    def head(self, embedding: Tensor) -> Tensor:
+        """Outputs of graphs from their pooled vectors."""
         standardised = (embedding - self.embedding_mean) / self.embedding_scale
         return self.output(torch.relu(self.hidden(standardised)))
+
+    def layer_outputs(
+        self,
+        x: Tensor,
+        egonets: Matrices,
+        graphs: Matrices | None = None,
+        *,
+        first_layer: int = 0,
+        presence: Tensor | None = None,
+    ) -> list[Tensor]:
+        """Outputs of all layers, or of those from `first_layer` on; without dropout.
+
+        Parameters
+        ----------
+        x : Tensor of shape (n_nodes, n_features)
+            Features of the nodes; for a deeper first layer, outputs of the one below it.
+
+        egonets
+            As for :meth:`forward`.
+
+        graphs : CountMatrix of shape (n_graphs, n_nodes), or sequence of them, default=None
+            If given, outputs are summed over graphs.
+
+        first_layer : int, default=0
+            Where to begin.
+
+        presence : Tensor of shape (n_nodes,), default=None
+            How much of each node is a member of egonets, from 0 to 1; by default all of
+            it. Nodes have to be nodes then, the same in every layer, not classes of them.
+
+        Returns
+        -------
+        outputs : list of Tensor of shape (n_egonets, n_masks), or (n_graphs, n_masks)
+        """
+        between = self._between()
+        if first_layer > 0:
+            x = standardise(x, between[first_layer - 1])
+        layers = [(one.dictionary, one.histogram, one.temperature) for one in self.layers]
+        outputs = fast_lofi(
+            x,
+            self._per_layer(egonets)[first_layer:],
+            self.kernel,
+            layers[first_layer:],  # type: ignore[arg-type]
+            None if graphs is None else self._per_layer(graphs)[first_layer:],
+            between[first_layer:],
+            presence,
+        )
+        return list(outputs)
+
+    def pool(
+        self, outputs: Sequence[Tensor], graphs: Matrices, presence: Tensor | None = None
+    ) -> Tensor:
+        """Pooled vectors of the graphs, from the outputs of all layers.
+
+        Where nodes are there in part, sums and means are weighted by how much; the largest
+        value is that of all nodes.
+        """
+        graphs = self._per_layer(graphs)
+        if self.pooling == "max":
+            return self._join([*map(max_pool, graphs, outputs)], graphs[-1])
+        if presence is not None:
+            outputs = [z * presence[:, None] for z in outputs]
+        pooled = [matrix @ z for matrix, z in zip(graphs, outputs, strict=True)]
+        return self._join(pooled, graphs[-1], presence)
+
+    def _join(
+        self, pooled: Sequence[Tensor], graphs: CountMatrix, presence: Tensor | None = None
+    ) -> Tensor:
+        """The vectors of the layers that are read out, as one."""
+        embedding = pooled[-1] if self.readout == "last" else torch.cat([*pooled], dim=1)
+        if self.pooling != "mean":
+            return embedding
+        size = graphs.row_sums()[:, None] if presence is None else graphs @ presence[:, None]
+        return embedding / size
 
     def _per_layer(self, matrices: Matrices) -> list[CountMatrix]:
         if isinstance(matrices, CountMatrix):
             matrices = [matrices]
         last = len(matrices) - 1
         return [matrices[min(depth, last)] for depth in range(len(self.layers))]
-
-    def _fast(
-        self,
-        x: Tensor,
-        egonets: Sequence[CountMatrix],
-        graphs: Sequence[CountMatrix] | None = None,
-    ) -> list[Tensor]:
-        """Outputs of all layers, or their sums over graphs."""
-        parameters = [(one.dictionary, one.histogram, one.temperature) for one in self.layers]
-        return list(
-            fast_lofi(x, egonets, self.kernel, parameters, graphs, self._between())  # type: ignore[arg-type]
-        )
 
     def _between(self) -> list[Constants]:
         """What standardises the outputs of each layer as inputs of the next."""
