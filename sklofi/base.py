@@ -347,6 +347,19 @@ class BaseLoFI(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return self._dataset(as_graph_set(X, self.node_label, self.node_features))
 
+    def _outputs(self, X):
+        dataset = self._prediction_data(X)
+        return self.net_.forward(dataset)
+
+    def _node_batches(self, graphs, *, max_rows, gradients=False):
+        """Batches in which every node stands for itself, in the order of the graphs."""
+        # Of a set of its own: a slice may hold a graph twice, whose nodes would be one.
+        dataset = self._dataset(copy.copy(graphs))
+        loader = BatchLoader(
+            dataset, sys.maxsize, max_rows=max_rows, merge=False, gradients=gradients
+        )
+        return (batch.to(self.net_.device) for batch, _ in loader)
+
     def _build_net(self, training, random_state):
         device = _check_device(self.device)
         generator = torch.Generator().manual_seed(int(random_state.randint(2**31 - 1)))

@@ -13,7 +13,7 @@ from sklearn.utils.validation import validate_data
 
 from sklofi.base import BaseLoFI
 from sklofi.targets import check_classes, weighted_mean_and_scale, weights_of_classes
-from sklofi.training import ClassifierNet, LoFINet, RegressorNet
+from sklofi.training import ClassifierNet, LoFINet, RegressorNet, probabilities
 
 LOSSES = {"absolute_error": torch.nn.L1Loss, "squared_error": torch.nn.MSELoss}
 
@@ -220,8 +220,7 @@ class LoFIClassifier(ClassifierMixin, BaseLoFI):
         y : ndarray of shape (n_graphs,)
             Predicted classes.
         """
-        dataset = self._prediction_data(X)
-        return self.classes_[self.net_.predict(dataset)]
+        return self._predictions(self._outputs(X))
 
     def predict_proba(self, X):
         """Predict the probabilities of all classes.
@@ -236,8 +235,13 @@ class LoFIClassifier(ClassifierMixin, BaseLoFI):
         probabilities : ndarray of shape (n_graphs, n_classes)
             The columns are in the order of `classes_`.
         """
-        dataset = self._prediction_data(X)
-        return self.net_.predict_proba(dataset)
+        return self._probabilities(self._outputs(X))
+
+    def _probabilities(self, outputs):
+        return probabilities(outputs)
+
+    def _predictions(self, outputs):
+        return self.classes_[self._probabilities(outputs).argmax(axis=1)]
 
     @property
     def _n_outputs(self):
@@ -443,9 +447,10 @@ class LoFIRegressor(RegressorMixin, BaseLoFI):
         y : ndarray of shape (n_graphs,) or (n_graphs, n_outputs)
             Predicted targets, of the same number of dimensions as in `fit`.
         """
-        dataset = self._prediction_data(X)
-        standardised = self.net_.forward(dataset).double().numpy()
-        y = self._target_mean + self._target_scale * standardised
+        return self._predictions(self._outputs(X))
+
+    def _predictions(self, outputs):
+        y = self._target_mean + self._target_scale * outputs.double().numpy()
         return y.reshape(len(y), *self._target_shape)
 
     def __sklearn_tags__(self):

@@ -140,6 +140,10 @@ class LoFINet(NeuralNet):
         return X.weight.to(self.device) @ losses / len(X)
 
 
+def probabilities(logits: Tensor) -> NDArray[np.float64]:
+    return torch.softmax(logits.detach().double(), dim=1).numpy()
+
+
 class ClassifierNet(ClassifierMixin, LoFINet):
     @property
     def classes_(self) -> NDArray[np.int64]:
@@ -150,7 +154,7 @@ class ClassifierNet(ClassifierMixin, LoFINet):
         return (y_pred.argmax(dim=1) == y_true).float()
 
     def predict_proba(self, X: GraphDataset) -> NDArray[np.float64]:
-        return torch.softmax(self.forward(X).detach().double(), dim=1).numpy()
+        return probabilities(self.forward(X))
 
     def predict(self, X: GraphDataset) -> NDArray[np.int64]:
         return self.predict_proba(X).argmax(axis=1)

@@ -30,13 +30,17 @@ ALLOWED = {
     "training": {"batches", "targets"},
     "base": {"reading", "graphs", "nn", "targets", "batches", "training"},
     "estimators": {"base", "targets", "training"},
+    "attribution": {"graphs", "nn", "batches", "base"},
+    "masks": {"graphs", "egonets", "batches", "base"},
+    "drawing": set(),
+    "inspection": {"graphs", "base", "attribution", "masks", "drawing"},
     "downloads": set(),
     "tudataset": set(),
     "datasets": {"downloads", "tudataset"},
     "testing": {"graphs"},
 }
-KNOW_NETWORKX = {"reading", "graphs", "tudataset", "datasets", "testing"}
-KNOW_TORCH = {"fast", "nn", "batches", "training", "base", "estimators"}
+KNOW_NETWORKX = {"reading", "graphs", "tudataset", "datasets", "testing", "drawing"}
+KNOW_TORCH = {"fast", "nn", "batches", "training", "base", "estimators", "attribution", "masks"}
 
 
 def imported(module):

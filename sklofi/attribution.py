@@ -1,0 +1,196 @@
+"""How much each node of a graph moves a prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import numpy as np
+import torch
+from sklearn.base import is_classifier
+from sklearn.utils import Bunch
+from torch import Tensor
+
+from sklofi.base import BaseLoFI, fitted_lofi
+from sklofi.batches import Batch
+from sklofi.graphs import as_graph_set
+from sklofi.nn import LoFINetwork
+
+# Numbers in an array of a layer that stays in the cache of a core (2 MiB).
+PIECE_SIZE = 2**19
+
+
+def node_attribution(estimator: Any, X: Any, *, target: Any = None, n_steps: int = 32) -> Bunch:
+    r"""Share out the prediction of each graph among its nodes.
+
+    Let every node :math:`u` be there to a degree :math:`p_u` between 0 and 1: it counts
+    :math:`p_u` times in each egonet that it is a member of, and in the pooled sum. The
+    attribution of a node is the integral of the derivative by its presence along the way
+    from the empty graph to the graph as it is, on which all nodes appear together:
+
+    .. math::
+        a_u = \int_0^1 \frac{\partial f}{\partial p_u} (t, \dots, t) \, dt
+
+    These are integrated gradients [1]_, or the Aumann-Shapley values of a game whose
+    players are the nodes. Therefore
+
+    - the attributions of a graph sum to its output less that of the baseline;
+    - a node whose presence changes nothing gets 0;
+    - nodes that no automorphism of the labelled graph tells apart get the same;
+    - the attributions of a sum of outputs are the sums of their attributions.
+
+    Of the methods that were compared it is the most faithful one: see "Which atoms?" in
+    ``benchmarks/RESULTS.md``.
+
+    Parameters
+    ----------
+    estimator : LoFIClassifier, LoFIRegressor, or a fitted search for one
+        The fitted estimator.
+
+    X : list of networkx graphs, or GraphSet
+        The graphs to explain.
+
+    target : class, int or array-like of shape (n_graphs,), default=None
+        Of a classifier, the class whose evidence is explained, one for all graphs or one
+        for each; by default the class that is predicted. Of a regressor with several
+        outputs, the number of the output; it has to be given.
+
+    n_steps : int, default=32
+        Number of points on the way. More are more exact and take longer.
+
+    Returns
+    -------
+    result : Bunch
+        Dictionary-like object, with the attributes
+
+        attributions : list of ndarray of shape (n_nodes,)
+            Of each graph one number for each node, in the order of its nodes. For classes
+            in units of log-odds: what is explained is the logit of the target class less
+            the mean of the others. For regression in units of the target.
+        outputs, baselines : ndarray of shape (n_graphs,)
+            What is explained, for the graph and for the baseline: the graph without
+            nodes. With `pooling` "mean" or "max", which know no empty graphs, all its
+            egonets are empty instead.
+        residuals : ndarray of shape (n_graphs,)
+            What the sum over `n_steps` points missed of the integral. It is contained in
+            the attributions, in proportion to their size.
+        targets : ndarray of shape (n_graphs,)
+            The class or output that was explained.
+
+    References
+    ----------
+    .. [1] M. Sundararajan, A. Taly, Q. Yan, "Axiomatic Attribution for Deep Networks",
+       ICML 2017.
+
+    Examples
+    --------
+    >>> from sklofi import LoFIClassifier
+    >>> from sklofi.datasets import make_motif_graphs
+    >>> from sklofi.inspection import node_attribution
+    >>> graphs, y, motif_nodes = make_motif_graphs(100, random_state=0, return_motif_nodes=True)
+    >>> classifier = LoFIClassifier(max_epochs=30, random_state=0).fit(graphs, y)
+    >>> result = node_attribution(classifier, graphs[1:2], target=1)
+    >>> int(result.attributions[0].argmax()) in motif_nodes[1]
+    True
+    """
+    estimator = fitted_lofi(estimator)
+    if n_steps < 1:
+        raise ValueError(f"n_steps has to be at least 1, got {n_steps}.")
+    graphs = as_graph_set(X, estimator.node_label, estimator.node_features)
+    module = estimator.module_
+    columns = _columns(estimator, target, len(graphs))
+    max_rows = PIECE_SIZE // module.layers[0].histogram.numel()
+    parts: list[tuple[Tensor, ...]] = []
+    first = 0  # graph of the batch
+    for batch in estimator._node_batches(graphs, max_rows=max_rows, gradients=True):
+        some = None if columns is None else columns[first : first + len(batch)]
+        parts.append(_attribute(module, batch, some, n_steps, is_classifier(estimator)))
+        first += len(batch)
+    attributions, outputs, baselines, residuals, explained = (
+        torch.cat(part).cpu().numpy() for part in zip(*parts, strict=True)
+    )
+    targets = explained
+    if is_classifier(estimator):
+        targets = estimator.classes_[explained]
+    else:
+        mean, scale = estimator._target_mean[explained], estimator._target_scale[explained]
+        outputs, baselines = mean + scale * outputs, mean + scale * baselines
+        residuals = scale * residuals
+        attributions = attributions * scale.repeat(np.diff(graphs.node_offsets))
+    return Bunch(
+        attributions=np.split(attributions, graphs.node_offsets[1:-1]),
+        outputs=outputs,
+        baselines=baselines,
+        residuals=residuals,
+        targets=targets,
+    )
+
+
+def _columns(estimator: BaseLoFI, target: Any, n_graphs: int) -> Tensor | None:
+    """The output to explain of each graph; None if predictions decide."""
+    if is_classifier(estimator):
+        if target is None:
+            return None
+        column_of = {label: i for i, label in enumerate(estimator.classes_.tolist())}
+        choices: dict[Hashable, int] = column_of
+        what = f"the classes {list(column_of)}"
+    else:
+        n_outputs = len(estimator._target_mean)
+        if target is None:
+            if n_outputs > 1:
+                raise ValueError(
+                    f"The estimator has {n_outputs} outputs; say with target= which of them"
+                    f" to explain, from 0 to {n_outputs - 1}."
+                )
+            target = 0
+        choices = {i: i for i in range(n_outputs)}
+        what = f"the outputs 0 to {n_outputs - 1}"
+    values = np.asarray(target)
+    if values.ndim > 1 or (values.ndim == 1 and len(values) != n_graphs):
+        raise ValueError(
+            f"target has the shape {values.shape}; pass one for all graphs, or one for each"
+            f" of the {n_graphs}."
+        )
+    wanted = np.broadcast_to(values, n_graphs).tolist()
+    if unknown := [one for one in wanted if one not in choices]:
+        raise ValueError(f"target={unknown[0]!r} is none of {what}.")
+    return torch.tensor([choices[one] for one in wanted])
+
+
+def _attribute(
+    module: LoFINetwork, batch: Batch, columns: Tensor | None, n_steps: int, contrast: bool
+) -> tuple[Tensor, ...]:
+    """Attributions of all nodes; outputs, baselines, residuals and columns of all graphs."""
+    n_nodes, node_graph = len(batch.x), batch.graphs[0].rows()
+
+    def output(presence: Tensor | None, pooled_presence: Tensor | None) -> Tensor:
+        outputs = module.layer_outputs(batch.x, batch.egonets, presence=presence)
+        return module.head(module.pool(outputs, batch.graphs, pooled_presence))
+
+    with torch.no_grad():
+        full = output(None, None)
+        none = batch.x.new_zeros(n_nodes)
+        empty = output(none, none if module.pooling == "sum" else None)
+    columns = full.argmax(dim=1) if columns is None else columns
+    weight = torch.zeros_like(full)
+    if contrast:
+        weight -= 1 / (full.shape[1] - 1)
+    columns = columns.to(full.device)
+    weight[torch.arange(len(full)), columns] = 1
+
+    gradient = batch.x.new_zeros(n_nodes, dtype=torch.float64)
+    for step in range(n_steps):
+        presence = torch.full_like(none, (step + 0.5) / n_steps).requires_grad_()
+        with torch.enable_grad():
+            explained = (weight * output(presence, presence)).sum()
+        gradient += torch.autograd.grad(explained, presence)[0]
+
+    def per_graph(values: Tensor) -> Tensor:
+        return values.new_zeros(len(full)).index_add(0, node_graph, values)
+
+    attributions = gradient / n_steps
+    full, empty = ((weight * one).sum(dim=1).double() for one in (full, empty))
+    residuals = full - empty - per_graph(attributions)
+    sizes = attributions.abs()
+    share = residuals / per_graph(sizes).clamp_min(torch.finfo(torch.float64).tiny)
+    return attributions + share[node_graph] * sizes, full, empty, residuals, columns
