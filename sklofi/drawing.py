@@ -23,8 +23,9 @@ def import_pyplot(needed_by: str) -> Any:
 
 def layout(graph: nx.Graph) -> dict[Hashable, Any]:
     """Positions of the nodes; parts that are not connected stand side by side."""
-    undirected = nx.Graph(graph.to_undirected(as_view=True).edges)
+    undirected = nx.Graph()
     undirected.add_nodes_from(graph)
+    undirected.add_edges_from(edge[:2] for edge in graph.edges)
     positions: dict[Hashable, Any] = {}
     left = 0.0
     for part in sorted(nx.connected_components(undirected), key=len, reverse=True):

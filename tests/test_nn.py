@@ -123,9 +123,10 @@ def test_network_equals_the_formulas_in_values_and_gradients(kernel, pooling, re
         assert_close(got, wanted)
 
 
+@pytest.mark.parametrize("in_part", [False, True])
 @pytest.mark.parametrize("kernel", ["intersection", "l1"])
-def test_the_fast_way_equals_the_formula(kernel):
-    """Counts above one, a rectangular matrix, a zero vector, and h equal to f."""
+def test_the_fast_way_equals_the_formula(kernel, in_part):
+    """Counts above one, a rectangular matrix, a zero vector, h equal to f; nodes in part."""
     generator = torch.Generator().manual_seed(3)
     layer = LoFILayer(4, 3, 5, kernel, generator=generator).double()
     dense = torch.randint(0, 4, (6, 8), generator=generator).double()
@@ -135,17 +136,55 @@ def test_the_fast_way_equals_the_formula(kernel):
     egonets = CountMatrix.from_scipy(sp.csr_array(dense.numpy()))
     x = torch.randn(8, 4, generator=generator).double()
     x[2] = 0
+    presence = torch.rand(8, generator=generator).double() if in_part else None
     results = []
     for path in (dense.to_sparse_coo(), egonets):
-        x_in = x.clone().requires_grad_()
-        z = layer(x_in, path)
-        inputs = [x_in, *layer.parameters()]
+        inputs = [x.clone().requires_grad_(), *layer.parameters()]
+        if in_part:
+            inputs.append(presence.clone().requires_grad_())
+        z = layer(inputs[0], path, inputs[-1] if in_part else None)
         weights = torch.randn(z.shape, generator=torch.Generator().manual_seed(5)).double()
         results.append([z, *torch.autograd.grad((weights * z).sum(), inputs)])
     for got, wanted in zip(*results, strict=True):
         assert_close(got, wanted)
     with torch.no_grad():
-        assert_close(layer(x, egonets), results[0][0])
+        assert_close(layer(x, egonets, presence), results[0][0])
+
+
+@pytest.mark.parametrize("kernel", ["intersection", "l1"])
+def test_a_node_that_is_not_there_is_as_if_removed(kernel):
+    star, rest = nx.star_graph(4), nx.star_graph(3)
+    network = LoFINetwork(2, 3, n_layers=3, n_masks=2, n_words=3, kernel=kernel).double()
+    x = torch.randn(5, 2).double()
+    presence = torch.tensor([1, 1, 1, 1, 0]).double()
+    egonets, membership = as_matrices([star], 1)
+    there = network.layer_outputs(x, egonets, presence=presence)
+    alone = network.layer_outputs(x[:4], as_matrices([rest], 1)[0])
+    for got, wanted in zip(there, alone, strict=True):
+        assert_close(got[:4], wanted)
+    assert_close(
+        network.head(network.pool(there, membership, presence)),
+        network(x[:4], *as_matrices([rest], 1)),
+    )
+
+
+@pytest.mark.parametrize("pooling", nn.POOLINGS)
+@pytest.mark.parametrize("readout", nn.READOUTS)
+def test_the_stations_of_the_network_add_up_to_it(pooling, readout):
+    egonets, membership = as_matrices(random_graphs(), 1)
+    network = LoFINetwork(2, 2, n_layers=3, n_masks=2, n_words=3, pooling=pooling, readout=readout)
+    network.node_mean.uniform_()
+    x = torch.randn(len(egonets), 2)
+    outputs = network.layer_outputs(x, egonets)
+    again = network.layer_outputs(outputs[0], egonets, first_layer=1)
+    for got, wanted in zip(again, outputs[1:], strict=True):
+        assert_close(got, wanted)
+    assert_close(network.head(network.pool(outputs, membership)), network(x, egonets, membership))
+    half = torch.full((len(x),), 0.5)
+    factor = 0.5 if pooling == "sum" else 1.0
+    assert_close(
+        network.pool(outputs, membership, half), factor * network.pool(outputs, membership)
+    )
 
 
 @pytest.mark.parametrize("kernel", ["intersection", "l1"])
