@@ -162,9 +162,9 @@ class MaskDisplay:
         -------
         display : MaskDisplay
         """
-        figure, place = _place("MaskDisplay", ax, (11, 6.2))
+        figure, place = _place("MaskDisplay", ax, (11, 5.4))
         n_egonets = len(self.best.egonets)
-        upper, lower = place.subgridspec(2, 1, height_ratios=[1.15, 1], hspace=0.12)
+        upper, lower = place.subgridspec(2, 1, height_ratios=[1.3, 1], hspace=0.12)
         columns = upper.subgridspec(1, 3, width_ratios=[1.1, 1.5, 1])
         self.figure_ = figure
         self.ax_ = {
