@@ -39,8 +39,7 @@ def node_attribution(estimator: Any, X: Any, *, target: Any = None, n_steps: int
     - nodes that no automorphism of the labelled graph tells apart get the same;
     - the attributions of a sum of outputs are the sums of their attributions.
 
-    Of the methods that were compared it is the most faithful one: see "Which atoms?" in
-    ``benchmarks/RESULTS.md``.
+    How faithful this is beside other methods is in ``benchmarks/RESULTS.md``.
 
     Parameters
     ----------
