@@ -80,6 +80,8 @@ def fitted_lofi(estimator):
     if isinstance(estimator, type):
         raise TypeError(f"{estimator.__name__} is a class; pass a fitted estimator.")
     check_is_fitted(estimator)
+    if hasattr(estimator, "best_score_") and not hasattr(estimator, "best_estimator_"):
+        raise TypeError("The search has kept no estimator; search with refit=True.")
     found = getattr(estimator, "best_estimator_", estimator)
     if not isinstance(found, BaseLoFI):
         raise TypeError(
@@ -353,8 +355,9 @@ class BaseLoFI(CallbackSupportMixin, TransformerMixin, BaseEstimator):
 
     def _node_batches(self, graphs, *, max_rows, gradients=False):
         """Batches in which every node stands for itself, in the order of the graphs."""
-        # Of a set of its own: a slice may hold a graph twice, whose nodes would be one.
-        dataset = self._dataset(copy.copy(graphs))
+        # A slice may hold a graph twice, whose nodes would be one.
+        is_slice = graphs.origin[0] is not graphs
+        dataset = self._dataset(copy.copy(graphs) if is_slice else graphs)
         loader = BatchLoader(
             dataset, sys.maxsize, max_rows=max_rows, merge=False, gradients=gradients
         )

@@ -249,6 +249,16 @@ def class_table(graphs: GraphSet, radius: int, n_layers: int, *, merge: bool = T
     return state.table.first_levels(n_layers + 1)
 
 
+def node_classes(graphs: GraphSet, radius: int, n_layers: int) -> NDArray[np.int32]:
+    """Of each node its class, as far as a network of some layers can tell nodes apart."""
+    egonets = _egonets(graphs, radius)
+    class_of = _equal_nodes(graphs)
+    for _ in range(n_layers):
+        rows = count_classes(class_of[egonets.indices], egonets.indptr, int(class_of.max()) + 1)
+        class_of = distinct_rows(rows)
+    return class_of
+
+
 @dataclass(frozen=True, eq=False)
 class _Refinement:
     """A table that can grow by a level."""

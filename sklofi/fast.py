@@ -273,7 +273,6 @@ class _FastLoFI(torch.autograd.Function):
                 ctx.kernel,
                 ctx.presence,
                 needs_d_x=depth > 0 or ctx.needs_input_grad[0],
-                needs_d_parameters=any(ctx.needs_input_grad[6:]),
             )
             d_parameters[:0] = d_layer
             if d_layer_presence is not None:
@@ -361,7 +360,6 @@ def _compare_backward(
     presence: Tensor | None,
     *,
     needs_d_x: bool,
-    needs_d_parameters: bool,
 ) -> tuple[Tensor | None, ...]:
     """Gradients with respect to the input, the presence and the parameters of a layer."""
     x, x_norm, words, dictionary, word_norm, stretch, histogram, assignment, difference = saved
@@ -378,21 +376,18 @@ def _compare_backward(
         if kernel == "intersection":  # besides, it adds to the mass of h
             d_presence += egonets.sum_rows_backward(half.sum(-1, keepdim=True))[:, 0]
         d_logits *= presence[:, None]
-    d_parameters: tuple[Tensor | None, ...] = (None, None, None)
-    if needs_d_parameters:
-        d_histogram = d_h.sum(0).neg_().T
-        if kernel == "intersection":
-            # The mass of h is the size of the egonet: it does not depend on the words.
-            d_histogram = d_histogram + histogram.sign() * half.sum(0).unsqueeze(-1)
-        # Of a unit vector only the part of a gradient that turns it counts; the part along
-        # a stretched word is the gradient of its stretch.
-        d_words = _by_word(x.T @ d_logits, histogram).permute(2, 1, 0).contiguous()
-        unit_words = dictionary / word_norm
-        along = (d_words * unit_words).sum(-1, keepdim=True)
-        d_dictionary = d_words.addcmul_(unit_words, along, value=-1).mul_(stretch)
-        d_parameters = (d_dictionary, d_histogram.contiguous(), along.sum((1, 2)))
+    d_histogram = d_h.sum(0).neg_().T.contiguous()
+    if kernel == "intersection":
+        # The mass of h is the size of the egonet: it does not depend on the words.
+        d_histogram += histogram.sign() * half.sum(0).unsqueeze(-1)
+    # Of a unit vector only the part of a gradient that turns it counts; the part along
+    # a stretched word is the gradient of its stretch.
+    d_words = _by_word(x.T @ d_logits, histogram).permute(2, 1, 0).contiguous()
+    unit_words = dictionary / word_norm
+    along = (d_words * unit_words).sum(-1, keepdim=True)
+    d_dictionary = d_words.addcmul_(unit_words, along, value=-1).mul_(stretch)
     d_x = None
     if needs_d_x:
         d_x = d_logits @ words
         d_x = d_x.addcmul_(x, (d_x * x).sum(-1, keepdim=True), value=-1).div_(x_norm)
-    return d_x, d_presence, *d_parameters
+    return d_x, d_presence, d_dictionary, d_histogram, along.sum((1, 2))

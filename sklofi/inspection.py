@@ -8,10 +8,12 @@ and ``ax_`` are what was drawn on.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
+from numbers import Integral
 from typing import Any
 
 import numpy as np
-from sklearn.utils import Bunch
+from sklearn.base import is_classifier
+from sklearn.utils import Bunch, check_scalar
 
 from sklofi.attribution import node_attribution
 from sklofi.base import fitted_lofi
@@ -104,7 +106,7 @@ class MaskDisplay:
         X : list of networkx graphs, or GraphSet
             Graphs, better not those of the training.
 
-        y : array-like of shape (n_graphs,)
+        y : array-like of shape (n_graphs,) or (n_graphs, n_outputs)
             Their targets.
 
         layer : int, default=0
@@ -207,8 +209,9 @@ class MaskDisplay:
     def _draw_words(self, dictionary: Any, histogram: Any, label_names: Any) -> None:
         order = np.argsort(-self.reading.histogram, kind="stable")
         words = self.reading.similarities[order]
-        names = {str(key): str(name) for key, name in (label_names or {}).items()}
-        inputs = [names.get(name, name) for name in self.reading.input_names]
+        inputs = list(self.reading.input_names)
+        for i, label in enumerate(self.reading.labels):
+            inputs[i] = str((label_names or {}).get(label, label))
         shown = _most_different(words, 20)
         image = dictionary.imshow(
             words[:, shown], cmap="RdBu_r", vmin=-1, vmax=1, aspect="auto", interpolation="none"
@@ -295,7 +298,7 @@ class AttributionDisplay:
         graphs : list of networkx graphs, or GraphSet
             The graphs, at best not more than about 16.
 
-        y : array-like of shape (n_graphs,), default=None
+        y : array-like of shape (n_graphs,) or (n_graphs, n_outputs), default=None
             Their true classes or values, for the titles.
 
         target, n_steps
@@ -316,18 +319,14 @@ class AttributionDisplay:
         """
         import_pyplot("AttributionDisplay")
         estimator = fitted_lofi(estimator)
+        if y is not None:
+            y = estimator._check_data(graphs, y, None, reset=False)[1]
         result = node_attribution(estimator, graphs, target=target, n_steps=n_steps)
-        unit = "contribution to the prediction"
-        if hasattr(estimator, "classes_"):
-            classes = np.unique(result.targets)
-            of = f"class {classes[0]}" if len(classes) == 1 else "the class predicted"
-            of = of if target is None or len(classes) == 1 else "the class named first"
-            unit = f"evidence for {of} (log-odds)"
         display = cls(
             list(graphs),
             result.attributions,
             _titles(estimator, graphs, y, result.targets),
-            unit=unit,
+            unit=_unit(estimator, target, result.targets),
             node_label=_label_attribute(estimator, graphs),
         )
         return display.plot(label_names=label_names, n_columns=n_columns, ax=ax)
@@ -362,7 +361,9 @@ class AttributionDisplay:
         """
         plt = import_pyplot("AttributionDisplay")
         n_graphs = len(self.graphs)
-        n_columns = n_columns or min(4, int(np.ceil(np.sqrt(n_graphs))))
+        if n_columns is None:
+            n_columns = min(4, int(np.ceil(np.sqrt(n_graphs))))
+        check_scalar(n_columns, "n_columns", Integral, min_val=1)
         n_rows = -(-n_graphs // n_columns)
         size = (1.2 + 3.1 * n_columns, 0.3 + 2.7 * n_rows)
         figure, place = _place("AttributionDisplay", ax, size)
@@ -397,7 +398,7 @@ class TrainingDisplay:
         Mean training loss of each epoch.
 
     valid_loss : array-like of shape (n_epochs,), default=None
-        Validation loss after each epoch, if there was a validation part.
+        Validation loss after each epoch, NaN where there was no validation part.
 
     Attributes
     ----------
@@ -427,9 +428,9 @@ class TrainingDisplay:
         display : TrainingDisplay
         """
         history = fitted_lofi(estimator).history_
-        has_validation = all("valid_loss" in epoch for epoch in history)
-        valid_loss = history[:, "valid_loss"] if has_validation else None
-        return cls(history[:, "train_loss"], valid_loss).plot(ax=ax)
+        valid_loss = [epoch.get("valid_loss", np.nan) for epoch in history]
+        has_validation = not np.isnan(valid_loss).all()
+        return cls(history[:, "train_loss"], valid_loss if has_validation else None).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> TrainingDisplay:
         """Draw the losses.
@@ -450,7 +451,7 @@ class TrainingDisplay:
         ax.plot(epochs, self.train_loss, label="training", color="0.5")
         if self.valid_loss is not None:
             ax.plot(epochs, self.valid_loss, label="validation", color=STRONG)
-            best = int(np.argmin(self.valid_loss))
+            best = int(np.nanargmin(self.valid_loss))
             ax.plot(epochs[best], self.valid_loss[best], "o", color=STRONG)
             ax.axvline(epochs[best], color=STRONG, lw=0.8, ls=":")
             ax.annotate(
@@ -473,12 +474,20 @@ def _place(what: str, ax: Any, size: tuple[float, float]) -> tuple[Any, Any]:
     if ax is None:
         figure = plt.figure(figsize=size, layout="constrained")
         return figure, figure.add_gridspec(1, 1)[0]
+    if not hasattr(ax, "get_subplotspec"):
+        raise TypeError(f"ax has to be one matplotlib Axes, got {type(ax).__name__}.")
     ax.set_axis_off()
-    return ax.figure, ax.get_subplotspec()
+    if (place := ax.get_subplotspec()) is not None:
+        return ax.figure, place
+    box = ax.get_position()  # put there by hand
+    sides = {"left": box.x0, "right": box.x1, "bottom": box.y0, "top": box.y1}
+    return ax.figure, ax.figure.add_gridspec(1, 1, **sides)[0]
 
 
 def _label_attribute(estimator: Any, X: Any) -> Hashable | None:
-    return X.node_label if isinstance(X, GraphSet) else estimator.node_label
+    """The attribute to write on nodes: what the network sees."""
+    by_set = isinstance(X, GraphSet) and estimator.node_label is not None
+    return X.node_label if by_set else estimator.node_label
 
 
 def _most_different(words: Any, n_most: int) -> Any:
@@ -486,26 +495,37 @@ def _most_different(words: Any, n_most: int) -> Any:
     return np.sort(np.argsort(-np.abs(words).max(axis=0), kind="stable")[:n_most])
 
 
+def _unit(estimator: Any, target: Any, targets: Any) -> str:
+    """What the attributions of a figure are."""
+    if not is_classifier(estimator):
+        return "contribution to the prediction"
+    scale = "log-odds" if len(estimator.classes_) == 2 else "logits"
+    if len(np.unique(targets)) == 1:
+        return f"evidence for class {targets[0]} ({scale})"
+    which = "predicted" if target is None else "named first"
+    return f"evidence for the class {which} ({scale})"
+
+
 def _titles(estimator: Any, graphs: Any, y: Any, targets: Any) -> list[str]:
     """What was predicted, and what is true if that is known."""
-    predicted = estimator.predict(graphs)
-    true = None if y is None else np.asarray(y)
-    if hasattr(estimator, "classes_"):
-        probabilities = estimator.predict_proba(graphs).max(axis=1)
+    outputs = estimator._outputs(graphs)
+    predicted = estimator._predictions(outputs)
+    if is_classifier(estimator):
+        probabilities = estimator._probabilities(outputs).max(axis=1)
         titles = [
             f"predicted {one} ({probability:.0%})"
             for one, probability in zip(predicted, probabilities, strict=True)
         ]
         if len(np.unique(targets)) > 1 and (targets != predicted).any():
             titles = [f"for {one}: {title}" for one, title in zip(targets, titles, strict=True)]
-        form = "{}"
+        true = None if y is None else [str(one) for one in y]
     else:
-        rows = np.arange(len(predicted))
-        if predicted.ndim > 1:
-            predicted = predicted[rows, targets]
-            true = None if true is None else true[rows, targets]
-        form = "{:.3g}"
-        titles = [f"predicted {form.format(value)}" for value in predicted]
+        rows = np.arange(len(targets))
+        shape = (len(targets), -1)
+        titles = [f"predicted {one:.3g}" for one in predicted.reshape(shape)[rows, targets]]
+        true = None
+        if y is not None:
+            true = [f"{one:.3g}" for one in y.reshape(shape)[rows, targets]]
     if true is None:
         return titles
-    return [f"{title}, true {form.format(one)}" for title, one in zip(titles, true, strict=True)]
+    return [f"{title}, true {one}" for title, one in zip(titles, true, strict=True)]

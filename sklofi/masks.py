@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -10,17 +11,15 @@ import torch
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.metrics import check_scoring
-from sklearn.utils import Bunch, check_random_state, get_tags
+from sklearn.utils import Bunch, check_random_state, check_scalar, get_tags
+from sklearn.utils.metaestimators import available_if
 from torch import Tensor
 from torch.nn import functional as F
 
 from sklofi.base import BaseLoFI, fitted_lofi
 from sklofi.batches import Batch
-from sklofi.egonets import egonet_incidence
-from sklofi.graphs import as_graph_set
-
-# How close the vectors of two nodes have to be for their egonets to count as the same.
-SAME_DECIMALS = 4
+from sklofi.egonets import node_classes
+from sklofi.graphs import GraphSet, as_graph_set
 
 
 def mask_importance(
@@ -51,14 +50,16 @@ def mask_importance(
         Their targets.
 
     scoring : str or callable, default=None
-        A score in the words of scikit-learn, which has to look at predictions only. By
-        default the loss that the estimator is trained by.
+        A score in the words of scikit-learn; its X are numbers of graphs, so that it can
+        look at predictions only. By default the loss that the estimator is trained by,
+        with its class weights, or for standardised targets.
 
     layer : int, default=None
         The layer whose masks are switched off, counted from 0; by default all layers.
 
     n_resamples : int, default=30
-        Number of bootstrap samples of the graphs, for the spread.
+        Number of bootstrap samples of the graphs, for the spread; of a classifier, every
+        sample has as many graphs of each class.
 
     random_state : int, RandomState instance or None, default=None
         Determines the bootstrap samples.
@@ -89,10 +90,12 @@ def mask_importance(
     """
     estimator = fitted_lofi(estimator)
     module = estimator.module_
-    if n_resamples < 1:
-        raise ValueError(f"n_resamples has to be at least 1, got {n_resamples}.")
-    layers = range(len(module.layers)) if layer is None else [_check_layer(estimator, layer)]
-    graphs, y, _ = estimator._check_data(X, y, None, reset=False)
+    check_scalar(n_resamples, "n_resamples", Integral, min_val=1)
+    if not (scoring is None or isinstance(scoring, str) or callable(scoring)):
+        raise TypeError(f"scoring has to be one score, a str or a callable, got {scoring!r}.")
+    layers = list(range(len(module.layers))) if layer is None else [layer]
+    _check_place(estimator, layers[0])
+    graphs, y, weight = estimator._check_data(X, y, None, reset=False)
     dataset = estimator._dataset(graphs, y)
 
     full, without = [], []
@@ -104,20 +107,18 @@ def mask_importance(
             without.append(_outputs_without(module, batch, outputs, layers).cpu())
     outputs, ablated = torch.cat(full), torch.cat(without, dim=1)
 
-    n_graphs = len(graphs)
-    rng: np.random.RandomState = check_random_state(random_state)
-    samples = rng.randint(n_graphs, size=(n_resamples, n_graphs))
-    samples = np.concatenate([np.arange(n_graphs)[None], samples])  # all of them first
+    samples = _bootstrap(estimator._strata(y), n_resamples, check_random_state(random_state))
     if scoring is None:
         losses = np.array([_losses(estimator, one, dataset.y) for one in (outputs, *ablated)])
-        counts = np.array([np.bincount(rows, minlength=n_graphs) for rows in samples])
-        scores = -losses @ counts.T / n_graphs  # (1 + n_masks, 1 + n_resamples)
+        counts = np.array([np.bincount(rows, minlength=len(y)) for rows in samples])
+        # (1 + n_masks, 1 + n_resamples)
+        scores = -(losses * weight) @ counts.T / (counts @ weight)
         baseline = -scores[0, 0]
     else:
         scorer = check_scoring(estimator, scoring=scoring)
         scores = np.array(
             [
-                [scorer(_Fixed(estimator, one), rows, y[rows]) for rows in samples]
+                [scorer(FixedOutputs(estimator, one), rows, y[rows]) for rows in samples]
                 for one in (outputs, *ablated)
             ]
         )
@@ -131,6 +132,18 @@ def mask_importance(
         importances=importances[..., 1:],
         baseline=float(baseline),
     )
+
+
+def _bootstrap(
+    strata: NDArray[Any], n_resamples: int, random_state: np.random.RandomState
+) -> NDArray[np.int64]:
+    """Numbers of graphs: first all of them, then as many of each stratum, at random."""
+    parts = [np.flatnonzero(strata == one) for one in np.unique(strata)]
+    drawn = [
+        np.concatenate([part[None], random_state.choice(part, (n_resamples, len(part)))])
+        for part in parts
+    ]
+    return np.concatenate(drawn, axis=1)
 
 
 def _outputs_without(module: Any, batch: Batch, outputs: list[Tensor], layers: Any) -> Tensor:
@@ -154,7 +167,7 @@ def _losses(estimator: BaseLoFI, outputs: Tensor, y: Tensor) -> NDArray[np.float
     return (losses if losses.ndim == 1 else losses.mean(dim=1)).numpy()
 
 
-class _Fixed(BaseEstimator):
+class FixedOutputs(BaseEstimator):
     """An estimator whose outputs are known; its X are the numbers of graphs."""
 
     def __init__(self, estimator: BaseLoFI, outputs: Tensor) -> None:
@@ -166,6 +179,7 @@ class _Fixed(BaseEstimator):
     def predict(self, X: NDArray[np.int64]) -> NDArray[Any]:
         return self.estimator._predictions(self.outputs[X])
 
+    @available_if(lambda self: is_classifier(self.estimator))
     def predict_proba(self, X: NDArray[np.int64]) -> NDArray[np.float64]:
         return self.estimator._probabilities(self.outputs[X])
 
@@ -199,6 +213,8 @@ def read_mask(estimator: Any, layer: int = 0, mask: int = 0) -> Bunch:
             What the inputs are: node labels and features for layer 0, for a deeper layer
             the masks of the layer below. How much a node has of them is measured from
             their mean over the training graphs, but for labels.
+        labels : list
+            The node labels themselves, the first of the inputs of layer 0.
         assignments : ndarray of shape (n_inputs, n_words)
             To which words a node is assigned that has this input and no other.
         histogram : ndarray of shape (n_words,)
@@ -208,8 +224,8 @@ def read_mask(estimator: Any, layer: int = 0, mask: int = 0) -> Bunch:
             How sharply nodes are assigned: at 0 to all words alike.
     """
     estimator = fitted_lofi(estimator)
-    module = estimator.module_.layers[_check_layer(estimator, layer)]
-    _check_number("mask", mask, len(module.temperature))
+    _check_place(estimator, layer, mask)
+    module = estimator.module_.layers[layer]
     with torch.no_grad():
         words = F.normalize(module.dictionary[mask], dim=-1).cpu().double().numpy()
         inputs = torch.eye(words.shape[1], device=module.dictionary.device)
@@ -217,6 +233,7 @@ def read_mask(estimator: Any, layer: int = 0, mask: int = 0) -> Bunch:
         return Bunch(
             similarities=words,
             input_names=_input_names(estimator, layer),
+            labels=list(estimator.node_labels_) if layer == 0 else [],
             assignments=assignments,
             histogram=module.histogram[mask].cpu().double().numpy(),
             temperature=float(module.temperature[mask]),
@@ -255,48 +272,42 @@ def best_egonets(estimator: Any, X: Any, layer: int = 0, mask: int = 0, k: int =
     Returns
     -------
     result : Bunch
-        Dictionary-like object with lists of length k, the best first:
+        Dictionary-like object with lists of up to k things, the best first:
 
         egonets : list of networkx graphs
             Copies of parts of the graphs in `X`.
-        scores : ndarray of shape (k,)
+        scores : ndarray of shape (n_egonets,)
             The output of the mask.
         centers : list
             The node in the middle of each egonet.
-        graphs : ndarray of shape (k,)
+        graphs : ndarray of shape (n_egonets,)
             The position in `X` of the graph that each egonet is from.
-        counts : ndarray of shape (k,)
+        counts : ndarray of shape (n_egonets,)
             How many egonets like this one there are in `X`.
     """
     estimator = fitted_lofi(estimator)
-    _check_number("mask", mask, len(estimator.module_.layers[0].temperature))
-    _check_layer(estimator, layer)
-    if k < 1:
-        raise ValueError(f"k has to be at least 1, got {k}.")
+    _check_place(estimator, layer, mask)
+    check_scalar(k, "k", Integral, min_val=1)
     graphs = as_graph_set(X, estimator.node_label, estimator.node_features)
-    z = np.concatenate([*_node_outputs(estimator, graphs, layer)])
-    order = np.argsort(-z[:, mask], kind="stable")
-    _, first, counts = np.unique(
-        z[order].round(SAME_DECIMALS) + 0.0, axis=0, return_index=True, return_counts=True
-    )
-    chosen = np.argsort(first)[:k]  # the best first, as in `order`
-    nodes = order[first[chosen]]
+    z = np.concatenate([*_node_outputs(estimator, graphs, layer)])[:, mask]
+    class_of = node_classes(graphs, estimator._radius, layer + 1)
+    order = np.argsort(-z, kind="stable")
+    _, first = np.unique(class_of[order], return_index=True)
+    nodes = order[np.sort(first)[:k]]
     positions = np.searchsorted(graphs.node_offsets, nodes, side="right") - 1
+    own = X if isinstance(X, GraphSet) else list(X)  # a pandas Series has names of its own
     egonets, centers = [], []
     for node, position in zip(nodes, positions.tolist(), strict=True):
-        number = int(node - graphs.node_offsets[position])
-        reach = egonet_incidence(graphs[[position]], (layer + 1) * estimator._radius)
-        members = reach.indices[slice(*reach.indptr[number : number + 2])]
-        graph = X[position]
-        names = list(graph)
-        egonets.append(graph.subgraph([names[i] for i in members]).copy())
-        centers.append(names[number])
+        graph: Any = own[position]
+        center = list(graph)[node - graphs.node_offsets[position]]
+        egonets.append(graph.subgraph(_within(graph, center, (layer + 1) * estimator._radius)))
+        centers.append(center)
     return Bunch(
-        egonets=egonets,
-        scores=z[nodes, mask],
+        egonets=[egonet.copy() for egonet in egonets],
+        scores=z[nodes],
         centers=centers,
         graphs=positions,
-        counts=counts[chosen],
+        counts=np.bincount(class_of)[class_of[nodes]],
     )
 
 
@@ -309,11 +320,17 @@ def _node_outputs(estimator: BaseLoFI, graphs: Any, layer: int) -> Iterator[NDAr
             yield outputs[layer].cpu().numpy()
 
 
-def _check_layer(estimator: BaseLoFI, layer: int) -> int:
-    return _check_number("layer", layer, len(estimator.module_.layers))
+def _within(graph: Any, center: Hashable, n_steps: int) -> set[Hashable]:
+    """The nodes that can be reached in some steps, along the edges of directed graphs."""
+    found, frontier = {center}, {center}
+    for _ in range(n_steps):
+        frontier = {other for node in frontier for other in graph[node]} - found
+        found |= frontier
+    return found
 
 
-def _check_number(what: str, number: int, n_numbers: int) -> int:
-    if not 0 <= number < n_numbers:
-        raise ValueError(f"{what} has to be from 0 to {n_numbers - 1}, got {number}.")
-    return number
+def _check_place(estimator: BaseLoFI, layer: int, mask: int = 0) -> None:
+    module = estimator.module_
+    check_scalar(layer, "layer", Integral, min_val=0, max_val=len(module.layers) - 1)
+    n_masks = len(module.layers[0].temperature)
+    check_scalar(mask, "mask", Integral, min_val=0, max_val=n_masks - 1)

@@ -249,8 +249,9 @@ def max_pool(graphs: CountMatrix, x: Tensor) -> Tensor:
         largest = zeros.scatter_reduce(
             0, graph[:, None].expand_as(entries), entries, reduce="amax", include_self=False
         )
-        # All nodes that share the maximum share its gradient.
-        share = (entries == largest[graph]) * graphs.counts[:, None].to(x.dtype)
+        # All nodes that share the maximum, but for rounding, share its gradient.
+        lowest = largest - 100 * torch.finfo(x.dtype).eps * (1 + largest.abs())
+        share = (entries >= lowest[graph]) * graphs.counts[:, None].to(x.dtype)
         share /= zeros.index_add(0, graph, share)[graph]
     mean = zeros.index_add(0, graph, share * entries)
     return mean + (largest - mean).detach()  # the maximum itself, without rounding

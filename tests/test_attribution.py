@@ -142,6 +142,21 @@ def test_nodes_that_are_alike_get_the_same_and_names_and_order_are_those_of_the_
     assert again == pytest.approx(by_name, rel=1e-4)
 
 
+@pytest.mark.parametrize("pooling", ["sum", "mean", "max"])
+def test_automorphic_nodes_get_the_same_whatever_their_order(motifs, pooling):
+    classifier = LoFIClassifier(**{**QUICK, "n_layers": 3}, pooling=pooling).fit(*motifs)
+    tree = nx.balanced_tree(3, 3)
+    depth = nx.shortest_path_length(tree, 0)
+    mixed = nx.Graph()
+    order = np.random.RandomState(5).permutation(len(tree)).tolist()
+    mixed.add_nodes_from((v, {"label": "CHNO"[depth[v]]}) for v in order)
+    mixed.add_edges_from(tree.edges)
+    values = node_attribution(classifier, [mixed]).attributions[0]
+    for level in range(4):
+        alike = values[[depth[v] == level for v in mixed]]
+        assert_allclose(alike, alike[0], rtol=1e-3, atol=1e-4 * np.abs(values).max())
+
+
 def test_a_node_that_changes_nothing_gets_nothing(motifs):
     classifier = LoFIClassifier(**QUICK).fit(*motifs)
     with torch.no_grad():
@@ -179,6 +194,8 @@ def test_targets_may_differ_from_graph_to_graph(motifs, classifier):
         assert_allclose(one, -opposite, rtol=1e-3, atol=1e-4)
     with pytest.raises(ValueError, match=r"target='x' is none of the classes \[0, 1\]"):
         node_attribution(classifier, graphs, target="x")
+    with pytest.raises(TypeError, match=r"target has to be one of the classes \[0, 1\]"):
+        node_attribution(classifier, graphs, target={0})
     with pytest.raises(ValueError, match=r"shape \(2,\); pass one for all graphs, or one for each"):
         node_attribution(classifier, graphs, target=[0, 1])
 
@@ -190,7 +207,7 @@ def test_what_can_be_explained(motifs, classifier):
         node_attribution(LoFIClassifier, motifs[0])
     with pytest.raises(TypeError, match=r"Only LoFI estimators .* got GraphKernelSVC"):
         node_attribution(GraphKernelSVC().fit(*motifs), motifs[0])
-    with pytest.raises(ValueError, match="n_steps has to be at least 1, got 0"):
+    with pytest.raises(ValueError, match="n_steps == 0, must be >= 1"):
         node_attribution(classifier, motifs[0], n_steps=0)
     search = GridSearchCV(LoFIClassifier(**QUICK), {"radius": [1]}, cv=2).fit(*motifs)
     result = node_attribution(search, motifs[0][:2])

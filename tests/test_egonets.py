@@ -8,8 +8,9 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 
+from helpers import odd_graphs
 from sklofi import GraphSet, egonets
-from sklofi.egonets import class_table, distinct_rows, egonet_incidence
+from sklofi.egonets import class_table, distinct_rows, egonet_incidence, node_classes
 
 
 def odd_graphs():
@@ -194,6 +195,21 @@ def test_a_shallow_table_is_the_beginning_of_a_deep_one():
         one, other = class_table(graphs, 1, depth), class_table(same, 1, depth)
         for name, value in vars(one).items():
             assert_array_equal(value, getattr(other, name))
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_classes_of_nodes_are_those_of_nested_multisets(directed):
+    graphs = odd_graphs(directed=directed)
+    colors = [dict(graph.nodes(data="label")) for graph in graphs]
+    for n_layers in range(4):
+        flat = [color for one in colors for color in one.values()]
+        class_of = node_classes(GraphSet.from_networkx(graphs), 1, n_layers)
+        assert len(set(zip(flat, class_of.tolist(), strict=True))) == len(set(flat))
+        assert len(set(class_of.tolist())) == len(set(flat))
+        colors = [
+            {v: tuple(sorted(repr(one[u]) for u in {v, *graph[v]})) for v in graph}
+            for graph, one in zip(graphs, colors, strict=True)
+        ]
 
 
 def test_colliding_hashes_are_noticed(monkeypatch):

@@ -110,6 +110,20 @@ def test_displays_draw_where_they_are_told(motifs, classifier):
     assert display.figure_ is figure
     assert MaskDisplay.from_estimator(classifier, *motifs, k=1, ax=axes[2]).figure_ is figure
     figure.canvas.draw()
+    by_hand = plt.figure().add_axes((0.5, 0.5, 0.4, 0.4))
+    display = AttributionDisplay.from_estimator(classifier, motifs[0][:1], ax=by_hand)
+    assert display.ax_[0].get_position().x0 >= 0.5
+    with pytest.raises(TypeError, match="ax has to be one matplotlib Axes, got ndarray"):
+        AttributionDisplay.from_estimator(classifier, motifs[0][:1], ax=axes)
+    with pytest.raises(ValueError, match="2 graphs, but y has 1 targets"):
+        AttributionDisplay.from_estimator(classifier, motifs[0][:2], [0])
+
+
+def test_only_labels_that_the_network_sees_are_written(motifs):
+    graphs, y = motifs
+    blind = LoFIClassifier(**QUICK, node_label=None).fit(graphs, y)
+    for X in (graphs[:1], GraphSet.from_networkx(graphs[:1])):
+        assert texts(AttributionDisplay.from_estimator(blind, X).ax_[0]) == []
 
 
 def test_training_curves_are_those_of_the_history(motifs, classifier):
@@ -121,6 +135,9 @@ def test_training_curves_are_those_of_the_history(motifs, classifier):
     assert texts(display.ax_) == [f" lowest after epoch {best}"]
     without = LoFIClassifier(**QUICK, early_stopping=False).fit(*motifs)
     assert len(TrainingDisplay.from_estimator(without).ax_.lines) == 1
+    more = LoFIClassifier(**QUICK).fit(*motifs).partial_fit(*motifs)
+    valid = TrainingDisplay.from_estimator(more).ax_.lines[1].get_ydata()
+    assert np.isnan(valid).tolist() == [False] * 5 + [True]
 
 
 def test_without_matplotlib_there_is_a_sentence(motifs, classifier, monkeypatch):

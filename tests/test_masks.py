@@ -2,10 +2,12 @@
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from numpy.testing import assert_allclose
 from sklearn.metrics import log_loss
+from sklearn.model_selection import GridSearchCV
 
 from sklofi import GraphSet, LoFIClassifier, LoFIRegressor
 from sklofi.datasets import make_motif_graphs
@@ -74,16 +76,28 @@ def test_the_spread_is_that_of_bootstrap_samples(motifs, classifier):
     assert (first.importances_mean == other.importances_mean).all()
     assert_allclose(first.importances_std, other.importances_std, rtol=0.3, atol=1e-3)
     assert_allclose(first.importances_std, first.importances.std(axis=-1))
-    # The standard error of a mean, by the textbook.
+    # The standard error of a stratified mean, by the textbook.
     i, j = np.unravel_index(first.importances_mean.argmax(), (3, 4))
     rows = np.arange(len(y))
     losses = [
         -np.log(p[rows, y])
         for p in (probabilities_without(classifier, graphs, i, j), classifier.predict_proba(graphs))
     ]
-    assert first.importances_std[i, j] == pytest.approx(
-        (losses[0] - losses[1]).std() / np.sqrt(len(y)), rel=0.2
-    )
+    growth = losses[0] - losses[1]
+    variance = sum((y == c).sum() * growth[y == c].var() for c in (0, 1)) / len(y) ** 2
+    assert first.importances_std[i, j] == pytest.approx(np.sqrt(variance), rel=0.2)
+    rare = mask_importance(classifier, graphs[:3], y[:3], scoring="neg_log_loss")
+    assert set(y[:3]) == {0, 1} and np.isfinite(rare.importances).all()  # in every sample
+
+
+def test_the_loss_has_the_class_weights_of_the_training(motifs):
+    graphs, y = motifs
+    rows = np.flatnonzero((y == 0) | (np.arange(len(y)) < 12))
+    graphs, y = [graphs[i] for i in rows], y[rows]
+    classifier = LoFIClassifier(**QUICK, class_weight="balanced").fit(graphs, y)
+    weight = (len(y) / (2 * np.bincount(y)))[y]
+    expected = log_loss(y, classifier.predict_proba(graphs), sample_weight=weight)
+    assert mask_importance(classifier, graphs, y).baseline == pytest.approx(expected, rel=1e-4)
 
 
 def test_one_layer_is_a_row_of_all(motifs, classifier):
@@ -101,19 +115,26 @@ def test_importance_for_regression_and_other_readouts(motifs):
     expected = -np.abs(regressor.predict(graphs) - targets).mean()
     assert result.baseline == pytest.approx(expected, rel=1e-4)
     assert mask_importance(regressor, graphs, targets).importances_mean.shape == (3, 4)
+    with pytest.raises(AttributeError, match="predict_proba"):
+        mask_importance(regressor, graphs, targets, scoring="neg_log_loss")
 
 
 def test_what_is_wrong_is_said(motifs, classifier):
-    with pytest.raises(ValueError, match="layer has to be from 0 to 2, got 3"):
+    with pytest.raises(ValueError, match="layer == 3, must be <= 2"):
         mask_importance(classifier, *motifs, layer=3)
-    with pytest.raises(ValueError, match="mask has to be from 0 to 3, got -1"):
+    with pytest.raises(ValueError, match="mask == -1, must be >= 0"):
         read_mask(classifier, 0, -1)
-    with pytest.raises(ValueError, match="mask has to be from 0 to 3, got 4"):
+    with pytest.raises(ValueError, match="mask == 4, must be <= 3"):
         best_egonets(classifier, motifs[0], 0, 4)
-    with pytest.raises(ValueError, match="k has to be at least 1, got 0"):
-        best_egonets(classifier, motifs[0], k=0)
-    with pytest.raises(ValueError, match="n_resamples has to be at least 1"):
+    with pytest.raises(TypeError, match="k must be an instance of int"):
+        best_egonets(classifier, motifs[0], k=1.5)
+    with pytest.raises(ValueError, match="n_resamples == 0, must be >= 1"):
         mask_importance(classifier, *motifs, n_resamples=0)
+    with pytest.raises(TypeError, match="scoring has to be one score"):
+        mask_importance(classifier, *motifs, scoring=["accuracy"])
+    search = GridSearchCV(classifier, {"radius": [1]}, cv=2, refit=False).fit(*motifs)
+    with pytest.raises(TypeError, match="search with refit=True"):
+        read_mask(search)
     with pytest.raises(ValueError, match="40 graphs, but y has 39 targets"):
         mask_importance(classifier, motifs[0], motifs[1][1:])
 
@@ -151,8 +172,12 @@ def test_best_egonets_are_those_with_the_largest_output(motifs, classifier, laye
         z = classifier.module_.layer_outputs(batch.x, batch.egonets)[layer].numpy()
     _, first, counts = np.unique(z.round(4), axis=0, return_index=True, return_counts=True)
     order = np.argsort(-z[first, 1])[:4]
-    assert_allclose(best.scores, z[first[order], 1], rtol=1e-5)
+    assert_allclose(best.scores, z[first[order], 1], rtol=1e-4)
     assert (best.counts == counts[order]).all()
+    shuffled = best_egonets(classifier, pd.Series(graphs, range(40)[::-1]), layer, mask=1, k=4)
+    assert shuffled.centers == best.centers
+    for egonet, same in zip(shuffled.egonets, best.egonets, strict=True):
+        assert nx.utils.graphs_equal(egonet, same)
     for egonet, center, position in zip(best.egonets, best.centers, best.graphs, strict=True):
         expected = nx.ego_graph(graphs[position], center, radius=layer + 1)
         assert nx.utils.graphs_equal(egonet, expected)
