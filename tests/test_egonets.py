@@ -8,7 +8,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 
-from helpers import odd_graphs
+import helpers
 from sklofi import GraphSet, egonets
 from sklofi.egonets import class_table, distinct_rows, egonet_incidence, node_classes
 
@@ -199,7 +199,7 @@ def test_a_shallow_table_is_the_beginning_of_a_deep_one():
 
 @pytest.mark.parametrize("directed", [False, True])
 def test_classes_of_nodes_are_those_of_nested_multisets(directed):
-    graphs = odd_graphs(directed=directed)
+    graphs = helpers.odd_graphs(directed=directed)
     colors = [dict(graph.nodes(data="label")) for graph in graphs]
     for n_layers in range(4):
         flat = [color for one in colors for color in one.values()]
