@@ -26,7 +26,7 @@ from sklofi import GraphSet, LoFIClassifier
 from sklofi.datasets import make_motif_graphs
 from sklofi.egonets import egonet_incidence
 from sklofi.fast import CountMatrix
-from sklofi.inspection import best_egonets, mask_importance, node_attribution, read_mask
+from sklofi.inspection import best_egonets, mask_evidence, mask_importance, node_attribution
 
 RESULTS = Path(__file__).parent / "results" / "explanations.json"
 FIGURE = RESULTS.with_suffix(".png")
@@ -353,19 +353,18 @@ def on_motifs(seed):
 
 
 def names_the_motif(classifier, graphs, y):
-    """Whether the most important mask of layer 0 names "N" and "O".
+    """Whether the most important mask, of all layers, names "N" and "O".
 
-    By its leading word, the one with the largest expected count: are they the labels most
-    similar to it? And by the egonet that fits best: are both in it?
+    By evidence: are these the labels that speak most for class 1 through the mask? And by the
+    egonet that fits best: are both in it?
     """
-    importance = mask_importance(classifier, graphs, y, layer=0, random_state=0)
-    mask = int(importance.importances_mean.argmax())
-    reading = read_mask(classifier, 0, mask)
-    word = reading.similarities[reading.histogram.argmax()]
-    leading = {reading.input_names[i] for i in np.argsort(-word)[:2]}
-    best = best_egonets(classifier, graphs, 0, mask, k=1)
+    importance = mask_importance(classifier, graphs, y, random_state=0).importances_mean
+    layer, mask = map(int, np.unravel_index(importance.argmax(), importance.shape))
+    planted = [graph for graph, one in zip(graphs, y, strict=True) if one == 1]
+    evidence = mask_evidence(classifier, planted, layer, mask, target=1).by_label
+    best = best_egonets(classifier, graphs, layer, mask, k=1)
     labels = {label for _, label in best.egonets[0].nodes(data="label")}
-    return [leading == {"N", "O"}, {"N", "O"} <= labels]
+    return [set(list(evidence)[:2]) == {"N", "O"}, {"N", "O"} <= labels]
 
 
 def on_mutag(n_layers, *, with_gin):
@@ -464,7 +463,7 @@ def main():
             "accuracy, 1 layer of 4 masks": float(
                 np.mean([one["small accuracy"] for one in names])
             ),
-            "most important mask of layer 0 names N and O, by leading word and by best egonet": {
+            "most important mask names N and O, by evidence and by best egonet": {
                 kind: np.mean([one[kind] for one in names], axis=0).tolist()
                 for kind in ("default", "small")
             },

@@ -19,6 +19,7 @@ from sklofi.inspection import (
     MaskDisplay,
     TrainingDisplay,
     best_egonets,
+    mask_evidence,
     mask_importance,
     read_mask,
 )
@@ -48,7 +49,9 @@ for mask, (mean, spread) in enumerate(rows):
 # %%
 # What are they made of?
 # ----------------------
-# Words are compared with labels by name; the histogram counts members of an egonet.
+# Words are compared with labels by name; the histogram counts members of an egonet; and each
+# label speaks for or against the motif through the mask.
+planted = [graph for graph, one in zip(graphs[test], y[test], strict=True) if one == 1]
 for mask in range(4):
     reading = read_mask(classifier, layer=0, mask=mask)
     parts = []
@@ -58,7 +61,9 @@ for mask in range(4):
             parts.append(f"{count:.1f} like {name}")
     best = best_egonets(classifier, graphs[test], layer=0, mask=mask, k=1)
     labels = "".join(sorted(label for _, label in best.egonets[0].nodes(data="label")))
-    print(f"mask {mask} expects {', '.join(parts)}; the best egonet is {labels}")
+    print(f"mask {mask} expects {', '.join(parts)}; the best egonet is {labels};")
+    evidence = mask_evidence(classifier, planted, layer=0, mask=mask, target=1).by_label
+    print("    evidence:", ", ".join(f"{key} {value:+.2f}" for key, value in evidence.items()))
 
 # %%
 # The same as pictures

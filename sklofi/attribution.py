@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from numbers import Integral
 from typing import Any
 
@@ -12,9 +12,10 @@ from sklearn.base import is_classifier
 from sklearn.utils import Bunch, check_scalar
 from torch import Tensor
 
-from sklofi.base import BaseLoFI, fitted_lofi
+from sklofi.base import BaseLoFI, check_place, fitted_lofi
 from sklofi.batches import Batch
-from sklofi.graphs import as_graph_set
+from sklofi.fast import standardise
+from sklofi.graphs import GraphSet, as_graph_set
 from sklofi.nn import LoFINetwork
 
 # Numbers in an array of a layer that stays in the cache of a core (2 MiB).
@@ -101,14 +102,10 @@ def node_attribution(estimator: Any, X: Any, *, target: Any = None, n_steps: int
     check_scalar(n_steps, "n_steps", Integral, min_val=1)
     graphs = as_graph_set(X, estimator.node_label, estimator.node_features)
     module = estimator.module_
-    columns = _columns(estimator, target, len(graphs))
-    max_rows = PIECE_SIZE // module.layers[0].histogram.numel()
-    parts: list[tuple[Tensor, ...]] = []
-    first = 0  # graph of the batch
-    for batch in estimator._node_batches(graphs, max_rows=max_rows, gradients=True):
-        some = None if columns is None else columns[first : first + len(batch)]
-        parts.append(_attribute(module, batch, some, n_steps, is_classifier(estimator)))
-        first += len(batch)
+    parts = [
+        _attribute(module, batch, weight, n_steps)
+        for batch, weight in _explained(estimator, graphs, target)
+    ]
     attributions, outputs, baselines, residuals, explained = (
         torch.cat(part).cpu().numpy() for part in zip(*parts, strict=True)
     )
@@ -127,6 +124,87 @@ def node_attribution(estimator: Any, X: Any, *, target: Any = None, n_steps: int
         residuals=residuals,
         targets=targets,
     )
+
+
+def mask_evidence(
+    estimator: Any,
+    X: Any,
+    layer: int = 0,
+    mask: int = 0,
+    *,
+    target: Any = None,
+    n_steps: int = 32,
+) -> Bunch:
+    """What reaches the predictions through one mask, by the labels of nodes.
+
+    The same integral as that of :func:`node_attribution`, but nodes come and go only for
+    one mask of one layer, as members of the egonets that it sees.
+
+    Parameters
+    ----------
+    estimator : LoFIClassifier, LoFIRegressor, or a fitted search for one
+        The fitted estimator.
+
+    X : list of networkx graphs, or GraphSet
+        The graphs whose predictions are explained.
+
+    layer, mask : int, default=0
+        Which mask, counted from 0.
+
+    target, n_steps
+        As for :func:`node_attribution`.
+
+    Returns
+    -------
+    result : Bunch
+        Dictionary-like object, with the attributes
+
+        attributions : list of ndarray of shape (n_nodes,)
+            Of each graph one number for each node, in units of :func:`node_attribution`.
+        by_label : dict
+            Their mean over all nodes with a label, the largest first; of graphs without
+            labels, over all nodes under None.
+    """
+    estimator = fitted_lofi(estimator)
+    check_scalar(n_steps, "n_steps", Integral, min_val=1)
+    check_place(estimator, layer, mask)
+    graphs = as_graph_set(X, estimator.node_label, estimator.node_features)
+    parts = [
+        _attribute_through(estimator.module_, batch, weight, n_steps, layer, mask)
+        for batch, weight in _explained(estimator, graphs, target)
+    ]
+    flat, explained = (torch.cat(part).cpu().numpy() for part in zip(*parts, strict=True))
+    if not is_classifier(estimator):
+        flat = flat * estimator._target_scale[explained].repeat(np.diff(graphs.node_offsets))
+    labels: tuple[Hashable, ...] = (None,) if graphs.label_ids is None else graphs.labels
+    label_ids = np.zeros(len(flat), int) if graphs.label_ids is None else graphs.label_ids
+    means = {labels[i]: float(flat[label_ids == i].mean()) for i in np.unique(label_ids).tolist()}
+    return Bunch(
+        attributions=np.split(flat, graphs.node_offsets[1:-1]),
+        by_label=dict(sorted(means.items(), key=lambda item: -item[1])),
+    )
+
+
+def _explained(
+    estimator: BaseLoFI, graphs: GraphSet, target: Any
+) -> Iterator[tuple[Batch, Tensor]]:
+    """Batches of nodes, and the weights with which outputs add up to what is explained."""
+    module = estimator.module_
+    columns = _columns(estimator, target, len(graphs))
+    max_rows = PIECE_SIZE // module.layers[0].histogram.numel()
+    first = 0  # graph of the batch
+    for batch in estimator._node_batches(graphs, max_rows=max_rows, gradients=True):
+        if columns is None:
+            with torch.no_grad():
+                some = module(batch.x, batch.egonets, batch.graphs).argmax(dim=1)
+        else:
+            some = columns[first : first + len(batch)].to(batch.x.device)
+        first += len(batch)
+        n_outputs = module.output.out_features
+        others = -1 / (n_outputs - 1) if is_classifier(estimator) else 0.0
+        weight = batch.x.new_full((len(batch), n_outputs), others)
+        weight[torch.arange(len(batch)), some] = 1
+        yield batch, weight
 
 
 def _columns(estimator: BaseLoFI, target: Any, n_graphs: int) -> Tensor | None:
@@ -149,7 +227,7 @@ def _columns(estimator: BaseLoFI, target: Any, n_graphs: int) -> Tensor | None:
         choices = {i: i for i in range(n_outputs)}
         what = f"the outputs 0 to {n_outputs - 1}"
     values = np.asarray(target)
-    if values.dtype == object:
+    if values.dtype == object and values.ndim == 0:  # a set, for instance
         raise TypeError(f"target has to be one of {what}, or one for each graph, got {target!r}.")
     if values.ndim > 1 or (values.ndim == 1 and len(values) != n_graphs):
         raise ValueError(
@@ -163,39 +241,63 @@ def _columns(estimator: BaseLoFI, target: Any, n_graphs: int) -> Tensor | None:
 
 
 def _attribute(
-    module: LoFINetwork, batch: Batch, columns: Tensor | None, n_steps: int, contrast: bool
+    module: LoFINetwork, batch: Batch, weight: Tensor, n_steps: int
 ) -> tuple[Tensor, ...]:
     """Attributions of all nodes; outputs, baselines, residuals and columns of all graphs."""
-    n_nodes, node_graph = len(batch.x), batch.graphs[0].rows()
+    node_graph = batch.graphs[0].rows()
 
     def output(presence: Tensor | None, pooled_presence: Tensor | None) -> Tensor:
         outputs = module.layer_outputs(batch.x, batch.egonets, presence=presence)
-        return module.head(module.pool(outputs, batch.graphs, pooled_presence))
-
-    with torch.no_grad():
-        full = output(None, None)
-        none = batch.x.new_zeros(n_nodes)
-        empty = output(none, none if module.pooling == "sum" else None)
-    columns = full.argmax(dim=1) if columns is None else columns
-    weight = torch.zeros_like(full)
-    if contrast:
-        weight -= 1 / (full.shape[1] - 1)
-    columns = columns.to(full.device)
-    weight[torch.arange(len(full)), columns] = 1
-
-    gradient = batch.x.new_zeros(n_nodes, dtype=torch.float64)
-    for step in range(n_steps):
-        presence = torch.full_like(none, (step + 0.5) / n_steps).requires_grad_()
-        with torch.enable_grad():
-            explained = (weight * output(presence, presence)).sum()
-        gradient += torch.autograd.grad(explained, presence)[0]
+        embedding = module.pool(outputs, batch.graphs, pooled_presence)
+        return (weight * module.head(embedding)).sum(dim=1)
 
     def per_graph(values: Tensor) -> Tensor:
-        return values.new_zeros(len(full)).index_add(0, node_graph, values)
+        return values.new_zeros(len(batch)).index_add(0, node_graph, values)
 
-    attributions = gradient / n_steps
-    full, empty = ((weight * one).sum(dim=1).double() for one in (full, empty))
+    with torch.no_grad():
+        none = batch.x.new_zeros(len(batch.x))
+        full = output(None, None).double()
+        empty = output(none, none if module.pooling == "sum" else None).double()
+    attributions = torch.zeros_like(none, dtype=torch.float64)
+    for presence in _way(none, n_steps):
+        (gradient,) = torch.autograd.grad(output(presence, presence).sum(), presence)
+        attributions += gradient / n_steps
     residuals = full - empty - per_graph(attributions)
     sizes = attributions.abs()
     share = residuals / per_graph(sizes).clamp_min(torch.finfo(torch.float64).tiny)
-    return attributions + share[node_graph] * sizes, full, empty, residuals, columns
+    attributions += share[node_graph] * sizes
+    return attributions, full, empty, residuals, weight.argmax(dim=1)
+
+
+def _attribute_through(
+    module: LoFINetwork, batch: Batch, weight: Tensor, n_steps: int, layer: int, mask: int
+) -> tuple[Tensor, Tensor]:
+    """What reaches the output through one mask, of all nodes; columns of all graphs."""
+    own_layer: Any = module.layers[layer]
+    is_mask = torch.arange(len(own_layer.temperature), device=batch.x.device) == mask
+    attributions = batch.x.new_zeros(len(batch.x), dtype=torch.float64)
+    for presence in _way(attributions.float(), n_steps):
+        constant = presence.detach()
+        below, x = [], batch.x
+        if layer > 0:
+            with torch.no_grad():
+                every = module.layer_outputs(batch.x, batch.egonets, presence=constant)
+            below = every[:layer]
+            x = standardise(below[-1], (module.node_mean[layer - 1], module.node_scale[layer - 1]))
+        by_mask = torch.where(is_mask, presence[:, None], constant[:, None])
+        z = own_layer(x, batch.egonets[min(layer, len(batch.egonets) - 1)], by_mask)
+        above = []
+        if layer + 1 < len(module.layers):
+            above = module.layer_outputs(z, batch.egonets, first_layer=layer + 1, presence=constant)
+        embedding = module.pool([*below, z, *above], batch.graphs, constant)
+        explained = (weight * module.head(embedding)).sum()
+        (gradient,) = torch.autograd.grad(explained, presence)
+        attributions += gradient / n_steps
+    return attributions, weight.argmax(dim=1)
+
+
+def _way(none: Tensor, n_steps: int) -> Iterator[Tensor]:
+    """Presences of nodes from nothing to all, in the middle of equal steps."""
+    with torch.enable_grad():
+        for step in range(n_steps):
+            yield torch.full_like(none, (step + 0.5) / n_steps).requires_grad_()

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 import torch
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 from skorch.callbacks import Callback
@@ -89,6 +89,13 @@ def fitted_lofi(estimator):
             " of a pipeline, pass the step that is one."
         )
     return found
+
+
+def check_place(estimator, layer, mask=0):
+    """See that a fitted estimator has such a mask."""
+    layers = estimator.module_.layers
+    check_scalar(layer, "layer", Integral, min_val=0, max_val=len(layers) - 1)
+    check_scalar(mask, "mask", Integral, min_val=0, max_val=len(layers[0].temperature) - 1)
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils import Bunch, check_scalar
 
-from sklofi.attribution import node_attribution
+from sklofi.attribution import mask_evidence, node_attribution
 from sklofi.base import fitted_lofi
 from sklofi.drawing import draw_graph, import_pyplot
 from sklofi.graphs import GraphSet
@@ -26,6 +26,7 @@ __all__ = [
     "MaskDisplay",
     "TrainingDisplay",
     "best_egonets",
+    "mask_evidence",
     "mask_importance",
     "node_attribution",
     "read_mask",

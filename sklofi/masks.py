@@ -16,7 +16,7 @@ from sklearn.utils.metaestimators import available_if
 from torch import Tensor
 from torch.nn import functional as F
 
-from sklofi.base import BaseLoFI, fitted_lofi
+from sklofi.base import BaseLoFI, check_place, fitted_lofi
 from sklofi.batches import Batch
 from sklofi.egonets import node_classes
 from sklofi.graphs import GraphSet, as_graph_set
@@ -94,7 +94,7 @@ def mask_importance(
     if not (scoring is None or isinstance(scoring, str) or callable(scoring)):
         raise TypeError(f"scoring has to be one score, a str or a callable, got {scoring!r}.")
     layers = list(range(len(module.layers))) if layer is None else [layer]
-    _check_place(estimator, layers[0])
+    check_place(estimator, layers[0])
     graphs, y, weight = estimator._check_data(X, y, None, reset=False)
     dataset = estimator._dataset(graphs, y)
 
@@ -224,7 +224,7 @@ def read_mask(estimator: Any, layer: int = 0, mask: int = 0) -> Bunch:
             How sharply nodes are assigned: at 0 to all words alike.
     """
     estimator = fitted_lofi(estimator)
-    _check_place(estimator, layer, mask)
+    check_place(estimator, layer, mask)
     module = estimator.module_.layers[layer]
     with torch.no_grad():
         words = F.normalize(module.dictionary[mask], dim=-1).cpu().double().numpy()
@@ -286,7 +286,7 @@ def best_egonets(estimator: Any, X: Any, layer: int = 0, mask: int = 0, k: int =
             How many egonets like this one there are in `X`.
     """
     estimator = fitted_lofi(estimator)
-    _check_place(estimator, layer, mask)
+    check_place(estimator, layer, mask)
     check_scalar(k, "k", Integral, min_val=1)
     graphs = as_graph_set(X, estimator.node_label, estimator.node_features)
     z = np.concatenate([*_node_outputs(estimator, graphs, layer)])[:, mask]
@@ -327,10 +327,3 @@ def _within(graph: Any, center: Hashable, n_steps: int) -> set[Hashable]:
         frontier = {other for node in frontier for other in graph[node]} - found
         found |= frontier
     return found
-
-
-def _check_place(estimator: BaseLoFI, layer: int, mask: int = 0) -> None:
-    module = estimator.module_
-    check_scalar(layer, "layer", Integral, min_val=0, max_val=len(module.layers) - 1)
-    n_masks = len(module.layers[0].temperature)
-    check_scalar(mask, "mask", Integral, min_val=0, max_val=n_masks - 1)

@@ -171,19 +171,20 @@ class LoFILayer(nn.Module):
             How often each node, or class of nodes, is a member of each egonet. Both give
             the same result; a CountMatrix is faster, but has no second derivatives.
 
-        presence : Tensor of shape (n_nodes,), default=None
-            How much of each node is there, from 0 to 1; by default all of it.
+        presence : Tensor of shape (n_nodes,) or (n_nodes, n_masks), default=None
+            How much of each node is there, from 0 to 1, for all masks or for each; by
+            default all of it.
 
         Returns
         -------
         z : Tensor of shape (n_egonets, n_masks)
         """
-        if isinstance(egonets, CountMatrix):
+        if isinstance(egonets, CountMatrix) and (presence is None or presence.ndim == 1):
             parameters = (self.dictionary, self.histogram, self.temperature)
             return fast_lofi(x, [egonets], self.kernel, [parameters], presence=presence)[0]
         assignment = self.assign(x)  # (n_nodes, n_masks, n_words)
         if presence is not None:
-            assignment = assignment * presence[:, None, None]
+            assignment = assignment * presence.view(len(x), -1, 1)
         # A node is assigned alike in every egonet that it belongs to, so the histograms
         # of all egonets are one sparse product.
         h = (egonets @ assignment.flatten(1)).unflatten(1, self.histogram.shape)

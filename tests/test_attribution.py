@@ -9,7 +9,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 
 from sklofi import GraphKernelSVC, GraphSet, LoFIClassifier, LoFIRegressor, attribution
-from sklofi.attribution import node_attribution
+from sklofi.attribution import mask_evidence, node_attribution
 from sklofi.datasets import make_motif_graphs
 
 QUICK = {"n_layers": 2, "n_masks": 4, "n_words": 3, "max_epochs": 5, "random_state": 0}
@@ -164,6 +164,58 @@ def test_a_node_that_changes_nothing_gets_nothing(motifs):
     result = node_attribution(classifier, motifs[0])
     assert not np.concatenate(result.attributions).any()
     assert_allclose(result.outputs, result.baselines)
+
+
+@pytest.mark.parametrize("pooling", ["sum", "max"])
+def test_masks_and_pooling_share_the_whole(motifs, pooling):
+    """Through all masks of all layers, and through the pooled sum, comes everything."""
+    classifier = LoFIClassifier(**QUICK, pooling=pooling).fit(*motifs)
+    graphs = motifs[0][:5]
+    result = node_attribution(classifier, graphs, target=1)
+    through = [
+        np.concatenate(mask_evidence(classifier, graphs, i, j, target=1).attributions)
+        for i in range(2)
+        for j in range(4)
+    ]
+    if pooling == "max":  # presence does not act on it
+        pooled = 0.0
+    else:
+        module = classifier.module_
+        (batch,) = classifier._node_batches(
+            GraphSet.from_networkx(graphs), max_rows=10**6, gradients=True
+        )
+        pooled = np.zeros(len(batch.x))
+        for step in range(32):
+            presence = torch.full((len(batch.x),), (step + 0.5) / 32).requires_grad_()
+            outputs = module.layer_outputs(batch.x, batch.egonets, presence=presence.detach())
+            logits = module.head(module.pool(outputs, batch.graphs, presence))
+            explained = (logits[:, 1] - logits[:, 0]).sum()
+            pooled += torch.autograd.grad(explained, presence)[0].numpy() / 32
+    raw = sum(through) + pooled
+    sums_of_raw = np.array([part.sum() for part in np.split(raw, np.cumsum([*map(len, graphs)]))])
+    assert_allclose(sums_of_raw[:5], np.array(sums(result)) - result.residuals, atol=1e-3)
+
+
+def test_evidence_through_a_mask_by_label(motifs, classifier):
+    graphs = motifs[0][:8]
+    result = mask_evidence(classifier, graphs, 0, 1, target=1)
+    flat = np.concatenate(result.attributions)
+    labels = np.array([label for graph in graphs for _, label in graph.nodes(data="label")])
+    assert list(result.by_label.values()) == sorted(result.by_label.values(), reverse=True)
+    for label, mean in result.by_label.items():
+        assert mean == pytest.approx(flat[labels == label].mean())
+    with pytest.raises(ValueError, match="mask == 4, must be <= 3"):
+        mask_evidence(classifier, graphs, 0, 4)
+    graphs = [nx.path_graph(3), nx.star_graph(4)] * 5
+    regressor = LoFIRegressor(**QUICK).fit(graphs, np.arange(10) * 100.0)
+    assert list(mask_evidence(regressor, graphs).by_label) == [None]
+
+
+def test_classes_may_be_objects(motifs):
+    names = np.array(["no", "yes"], dtype=object)[motifs[1]]
+    classifier = LoFIClassifier(**QUICK).fit(motifs[0], names)
+    result = node_attribution(classifier, motifs[0], target=names)
+    assert (result.targets == names).all()
 
 
 def test_lists_sets_slices_and_batches_give_the_same(motifs, classifier, monkeypatch):

@@ -30,7 +30,7 @@ ALLOWED = {
     "training": {"batches", "targets"},
     "base": {"reading", "graphs", "nn", "targets", "batches", "training"},
     "estimators": {"base", "targets", "training"},
-    "attribution": {"graphs", "nn", "batches", "base"},
+    "attribution": {"graphs", "fast", "nn", "batches", "base"},
     "masks": {"graphs", "egonets", "batches", "base"},
     "drawing": set(),
     "inspection": {"graphs", "base", "attribution", "masks", "drawing"},
