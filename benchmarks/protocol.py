@@ -82,15 +82,20 @@ PAPER = {
     "n_masks": [4, 8, 16, 32],
     "n_words": [6, 8, 16, 32],
 }
+ZINC = {
+    "n_layers": [5],
+    "n_masks": [32],
+    "batch_size": [128],
+    "lr": [0.01],
+    "max_epochs": [400],
+}
 LOFI_GRIDS = {
     "small": {"n_layers": [1, 3, 5], "radius": [1, 2]},
-    "small, ZINC": {  # a fit takes a quarter of an hour
-        "n_layers": [5],
-        "n_masks": [32],
-        "batch_size": [128],
-        "lr": [0.01],
-        "max_epochs": [400],
-    },
+    "small, ZINC": [  # a fit takes minutes
+        ZINC,
+        ZINC | {"n_layers": [8]},
+        ZINC | {"patience": [60]},
+    ],
     "paper": PAPER,
     "paper-plain": PAPER | {"dropout": [0.0]},  # without dropout, which is slower to train
     # Candidates for the defaults of the library, besides those in "small".
