@@ -200,7 +200,8 @@ def write(grid):
         " not refitted. Accuracy in %, mean ± standard error over the folds; for ZINC, with its"
         " own split, the mean absolute error. ZINC has more than 10,000 graphs, so that there the"
         " kernel machines are linear ones on the features behind the kernel, with the squared loss"
-        " (`solver=\"auto\"` of `GraphKernelSVR`); LoFI has three configurations of its own for ZINC.",
+        " (`solver=\"auto\"` of `GraphKernelSVR`); LoFI has three configurations"
+        " of its own for ZINC.",
         f"## Ours, grid `{grid}`",
         table(head, [[m, *(score_cell(fits[m, n], n) for n in SETS)] for m in METHODS]),
         "CPU seconds per fold, with all configurations of the grid:",
