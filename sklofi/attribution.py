@@ -273,23 +273,20 @@ def _attribute_through(
     module: LoFINetwork, batch: Batch, weight: Tensor, n_steps: int, layer: int, mask: int
 ) -> tuple[Tensor, Tensor]:
     """What reaches the output through one mask, of all nodes; columns of all graphs."""
-    own_layer: Any = module.layers[layer]
-    is_mask = torch.arange(len(own_layer.temperature), device=batch.x.device) == mask
+    between = module._between()
+    is_mask = torch.arange(module.node_mean.shape[1], device=batch.x.device) == mask
     attributions = batch.x.new_zeros(len(batch.x), dtype=torch.float64)
-    for presence in _way(attributions.float(), n_steps):
+    for presence in _way(batch.x.new_zeros(len(batch.x)), n_steps):
         constant = presence.detach()
-        below, x = [], batch.x
-        if layer > 0:
-            with torch.no_grad():
-                every = module.layer_outputs(batch.x, batch.egonets, presence=constant)
-            below = every[:layer]
-            x = standardise(below[-1], (module.node_mean[layer - 1], module.node_scale[layer - 1]))
-        by_mask = torch.where(is_mask, presence[:, None], constant[:, None])
-        z = own_layer(x, batch.egonets[min(layer, len(batch.egonets) - 1)], by_mask)
-        above = []
-        if layer + 1 < len(module.layers):
-            above = module.layer_outputs(z, batch.egonets, first_layer=layer + 1, presence=constant)
-        embedding = module.pool([*below, z, *above], batch.graphs, constant)
+        through_mask = torch.where(is_mask, presence[:, None], constant[:, None])
+        x = batch.x
+        outputs: list[Tensor] = []
+        for depth, egonets in enumerate(module._per_layer(batch.egonets)):
+            if depth > 0:
+                x = standardise(outputs[-1], between[depth - 1])
+            there = through_mask if depth == layer else constant
+            outputs.append(module.layers[depth](x, egonets, there))
+        embedding = module.pool(outputs, batch.graphs, constant)
         explained = (weight * module.head(embedding)).sum()
         (gradient,) = torch.autograd.grad(explained, presence)
         attributions += gradient / n_steps

@@ -19,6 +19,8 @@ from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from sklearn.utils import _safe_indexing
 from tqdm import tqdm
 
+from sklofi.drawing import import_pyplot
+
 __all__ = ["Comparison", "Failure", "compare", "corrected_t_test"]
 
 
@@ -319,10 +321,7 @@ class Comparison:
         -------
         ax : matplotlib Axes
         """
-        try:
-            import matplotlib.pyplot as plt
-        except ImportError as error:
-            raise ImportError('plot needs matplotlib: pip install "sklofi[plot]".') from error
+        plt = import_pyplot("plot")
         if ax is None:
             size = (7, 1.2 + 0.6 * len(self.names))
             _, ax = plt.subplots(figsize=size, layout="constrained")

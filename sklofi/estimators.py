@@ -237,8 +237,7 @@ class LoFIClassifier(ClassifierMixin, BaseLoFI):
         """
         return self._probabilities(self._outputs(X))
 
-    def _probabilities(self, outputs):
-        return probabilities(outputs)
+    _probabilities = staticmethod(probabilities)
 
     def _predictions(self, outputs):
         return self.classes_[self._probabilities(outputs).argmax(axis=1)]

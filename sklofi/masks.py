@@ -153,9 +153,7 @@ def _outputs_without(module: Any, batch: Batch, outputs: list[Tensor], layers: A
         for mask in range(outputs[depth].shape[1]):
             z = outputs[depth].clone()
             z[:, mask] = 0
-            above = []
-            if depth + 1 < len(outputs):
-                above = module.layer_outputs(z, batch.egonets, first_layer=depth + 1)
+            above = module.layer_outputs(z, batch.egonets, first_layer=depth + 1)
             embedding = module.pool([*outputs[:depth], z, *above], batch.graphs)
             changed.append(module.head(embedding))
     return torch.stack(changed)

@@ -496,7 +496,7 @@ class LoFINetwork(nn.Module):
             If given, outputs are summed over graphs.
 
         first_layer : int, default=0
-            Where to begin.
+            Where to begin; beyond the last layer there is nothing.
 
         presence : Tensor of shape (n_nodes,), default=None
             How much of each node is a member of egonets, from 0 to 1; by default all of
@@ -506,6 +506,8 @@ class LoFINetwork(nn.Module):
         -------
         outputs : list of Tensor of shape (n_egonets, n_masks), or (n_graphs, n_masks)
         """
+        if first_layer == len(self.layers):
+            return []
         between = self._between()
         if first_layer > 0:
             x = standardise(x, between[first_layer - 1])

@@ -3,6 +3,8 @@ import os
 import pytest
 import torch
 
+from sklofi.datasets import make_motif_graphs
+
 
 def pytest_configure(config):
     # Two pytest workers of two threads each on two cores only get in each other's way.
@@ -13,3 +15,9 @@ def pytest_configure(config):
 def pytest_runtest_setup(item):
     if item.get_closest_marker("cuda") and not torch.cuda.is_available():
         pytest.skip("needs a CUDA device")
+
+
+@pytest.fixture(scope="session")
+def motifs():
+    """Small labelled graphs of two classes, and their classes; nobody changes them."""
+    return make_motif_graphs(40, n_nodes=8, random_state=0)

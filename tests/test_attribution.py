@@ -10,14 +10,8 @@ from sklearn.model_selection import GridSearchCV
 
 from sklofi import GraphKernelSVC, GraphSet, LoFIClassifier, LoFIRegressor, attribution
 from sklofi.attribution import mask_evidence, node_attribution
-from sklofi.datasets import make_motif_graphs
 
 QUICK = {"n_layers": 2, "n_masks": 4, "n_words": 3, "max_epochs": 5, "random_state": 0}
-
-
-@pytest.fixture(scope="module")
-def motifs():
-    return make_motif_graphs(40, n_nodes=8, random_state=0)
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,7 @@ ALLOWED = {
     "gram": {"graphs", "vectorizers"},
     "walks": {"reading", "graphs", "egonets", "vectorizers", "gram"},
     "kernels": {"reading", "graphs", "targets", "vectorizers", "paths", "gram", "walks"},
-    "comparison": set(),  # takes any estimator
+    "comparison": {"drawing"},  # takes any estimator
     "batches": {"graphs", "egonets", "fast", "nn", "targets"},
     "training": {"batches", "targets"},
     "base": {"reading", "graphs", "nn", "targets", "batches", "training"},

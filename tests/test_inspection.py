@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from sklofi import GraphSet, LoFIClassifier, LoFIRegressor
-from sklofi.datasets import make_motif_graphs
 from sklofi.drawing import draw_graph, layout
 from sklofi.inspection import (
     AttributionDisplay,
@@ -23,11 +22,6 @@ from sklofi.inspection import (
 matplotlib.use("Agg")
 
 QUICK = {"n_layers": 2, "n_masks": 4, "n_words": 3, "max_epochs": 5, "random_state": 0}
-
-
-@pytest.fixture(scope="module")
-def motifs():
-    return make_motif_graphs(40, n_nodes=8, random_state=0)
 
 
 @pytest.fixture(scope="module")

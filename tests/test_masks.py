@@ -10,15 +10,9 @@ from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV
 
 from sklofi import GraphSet, LoFIClassifier, LoFIRegressor
-from sklofi.datasets import make_motif_graphs
 from sklofi.masks import best_egonets, mask_importance, read_mask
 
 QUICK = {"n_layers": 3, "n_masks": 4, "n_words": 3, "max_epochs": 8, "random_state": 0}
-
-
-@pytest.fixture(scope="module")
-def motifs():
-    return make_motif_graphs(40, n_nodes=8, random_state=0)
 
 
 @pytest.fixture(scope="module")
