@@ -2,13 +2,17 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test results lint format clean
+.PHONY: demo test torture results lint format clean
 
 demo: .venv/.installed-demo
 	$(BIN)/python examples/plot_first_steps.py
 
 test: .venv/.installed-test lint
 	$(BIN)/python -m pytest -n 2
+
+# Tries to break every promise, for less than an hour.
+torture: .venv/.installed-test
+	$(BIN)/python -m pytest tests/torture --reliability RELIABILITY.md
 
 # What is in benchmarks/results/protocol.jsonl is not run again: remove it to begin afresh.
 results: .venv/.installed-demo
