@@ -22,15 +22,26 @@ from sklearn.utils.validation import check_is_fitted
 from skorch.callbacks import Callback
 
 from sklofi.batches import BatchLoader, GraphDataset, NodeEncoder
+from sklofi.checkpoints import (
+    CRITERIA,
+    Checkpoint,
+    check_architecture,
+    describe_call,
+    net_state,
+    restore_net,
+    user_callbacks,
+)
 from sklofi.graphs import as_graph_set
 from sklofi.nn import KERNELS, POOLINGS, READOUTS, LoFINetwork
 from sklofi.reading import DEFAULT_NODE_LABEL
+from sklofi.storage import SavedEstimator
 from sklofi.targets import check_training_data
 from sklofi.training import (
     EpochTasks,
+    LastGoodWeights,
     ProgressLog,
+    RestoreBest,
     StopWhenAsked,
-    restore_best,
     split_validation,
 )
 
@@ -61,6 +72,14 @@ def _check_device(device):
             " where there is one."
         ) from error
     return str(device)
+
+
+def _is_usable(device):
+    try:
+        _check_device(device)
+    except ValueError:
+        return False
+    return True
 
 
 def _copy_callbacks(callbacks):
@@ -99,7 +118,7 @@ def check_place(estimator, layer, mask=0):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class BaseLoFI(CallbackSupportMixin, TransformerMixin, BaseEstimator):
+class BaseLoFI(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEstimator):
     """Base of the LoFI estimators.
 
     The fields of the dataclass are the parameters of scikit-learn: declared once, here,
@@ -135,6 +154,7 @@ class BaseLoFI(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     random_state: int | np.random.RandomState | None = None
     verbose: int = 0
 
+    _saved_classes: ClassVar[tuple[type, ...]] = (NodeEncoder,)
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_layers": [Interval(Integral, 1, None, closed="left")],
         "n_masks": [Interval(Integral, 1, None, closed="left")],
@@ -162,7 +182,7 @@ class BaseLoFI(CallbackSupportMixin, TransformerMixin, BaseEstimator):
     }
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None, *, X_val=None, y_val=None):
+    def fit(self, X, y, sample_weight=None, *, X_val=None, y_val=None, checkpoint=None):
         """Fit the network to graphs and their targets.
 
         Parameters
@@ -184,6 +204,12 @@ class BaseLoFI(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         y_val : array-like of shape (n_val,) or (n_val, n_outputs), default=None
             Targets of `X_val`.
 
+        checkpoint : path-like, default=None
+            File in which the state of the training is kept, every second or so. If the
+            process is killed, the same call goes on from there and ends in the same model;
+            once it has ended, the same call takes the model from the file. In an existing
+            folder each fit has a file of its own, so that a search can be given one.
+
         Returns
         -------
         self : object
@@ -203,19 +229,30 @@ class BaseLoFI(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         validation = None
         if X_val is not None:
             validation = self._check_data(X_val, y_val, None, reset=False)
-        elif self.early_stopping:
+        if checkpoint is not None:
+            start = net_state(self.net_) if resume else None
+            call = describe_call(self, training, validation, start)
+            checkpoint = Checkpoint(checkpoint, call)
+            random_state = checkpoint.random_state(random_state)
+        if validation is None and self.early_stopping:
             training, validation = self._split(training, random_state)
 
         training = self._dataset(*training)
         validation = None if validation is None else self._dataset(*validation)
-        if not resume:
-            self._build_net(training, random_state)
-        listeners = self._listeners(task, has_validation=validation is not None)
+        listeners = self._listeners(task, checkpoint, has_validation=validation is not None)
         try:
-            self._train(training, validation, self.max_epochs, listeners)
-        except Exception:
             if not resume:
-                del self.net_
+                self._build_net(training, random_state)
+            n_epochs = self.max_epochs
+            if checkpoint is not None:
+                n_epochs = checkpoint.n_epochs_left(self.net_, self.max_epochs)
+            if checkpoint is None or not checkpoint.is_finished:
+                self._train(training, validation, n_epochs, listeners)
+                if checkpoint is not None and not self.net_.is_interrupted_:
+                    checkpoint.write(self.net_, is_finished=True)
+        except BaseException:
+            if not resume:
+                vars(self).pop("net_", None)
             raise
         if task is not None:
             task.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes={})
@@ -300,7 +337,7 @@ class BaseLoFI(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         context = self._init_callback_context(max_subtasks=self.max_epochs)
         return context.call_on_fit_task_begin(estimator=self, X=X, y=y)
 
-    def _listeners(self, task, *, has_validation):
+    def _listeners(self, task, checkpoint, *, has_validation):
         """Callbacks for one fit, in the order in which they hear of an epoch's end."""
         listeners = []
         if self.verbose:
@@ -308,7 +345,9 @@ class BaseLoFI(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         if task is not None:
             listeners.append(tasks := EpochTasks(self, task))
         if has_validation and self.early_stopping:
-            listeners.append(restore_best(self.patience))
+            listeners.append(RestoreBest(self.patience))
+        if checkpoint is not None:
+            listeners.append(checkpoint)
         if task is not None:
             listeners.append(StopWhenAsked(tasks))
         return listeners
@@ -371,21 +410,30 @@ class BaseLoFI(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         return (batch.to(self.net_.device) for batch, _ in loader)
 
     def _build_net(self, training, random_state):
-        device = _check_device(self.device)
+        architecture = {
+            "n_features": self._encoder.n_columns,
+            "n_outputs": self._n_outputs,
+            **{
+                name: getattr(self, name)
+                for name in ("n_layers", "n_masks", "n_words", "kernel", "pooling", "readout")
+            },
+            "dropout": self.dropout,
+        }
         generator = torch.Generator().manual_seed(int(random_state.randint(2**31 - 1)))
-        self.net_ = self._net_class(
+        callbacks = _copy_callbacks(self.callbacks)
+        self.net_ = self._make_net(
+            architecture, self._criterion, _check_device(self.device), generator, callbacks
+        )
+        self.net_.start_(training, generator)
+
+    def _make_net(self, architecture, criterion, device, generator, callbacks=None):
+        """A net with random weights."""
+        n_hidden = architecture["n_masks"] * architecture["n_words"]
+        return self._net_class(
             LoFINetwork,
-            module__n_features=self._encoder.n_columns,
-            module__n_outputs=self._n_outputs,
-            module__n_layers=self.n_layers,
-            module__n_masks=self.n_masks,
-            module__n_words=self.n_words,
-            module__kernel=self.kernel,
-            module__pooling=self.pooling,
-            module__readout=self.readout,
-            module__dropout=self.dropout,
+            **{f"module__{name}": value for name, value in architecture.items()},
             module__generator=generator,
-            criterion=self._criterion,
+            criterion=criterion,
             criterion__reduction="none",  # LoFINet weights the graphs itself
             optimizer=torch.optim.AdamW,
             optimizer__weight_decay=self.weight_decay,
@@ -397,12 +445,11 @@ class BaseLoFI(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             iterator_train__gradients=True,
             iterator_valid=BatchLoader,
             iterator_valid__batch_size=sys.maxsize,
-            iterator_valid__max_rows=PREDICTION_SIZE // (self.n_masks * self.n_words),
-            callbacks=_copy_callbacks(self.callbacks),
+            iterator_valid__max_rows=PREDICTION_SIZE // n_hidden,
+            callbacks=callbacks,
             device=device,
             verbose=0,  # ProgressLog speaks for us
         ).initialize()
-        self.net_.start_(training, generator)
 
     def _train(self, training, validation, epochs, listeners):
         """Run some epochs. Listeners are heard in this run and then forgotten."""
@@ -414,8 +461,73 @@ class BaseLoFI(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             optimizer__weight_decay=self.weight_decay,
         )
         own_callbacks = net.callbacks_
-        net.callbacks_ = own_callbacks + [(type(one).__name__, one) for one in listeners]
+        listeners = [LastGoodWeights(), *listeners]
+        net.listeners_ = [(type(one).__name__, one) for one in listeners]
+        net.callbacks_ = own_callbacks + net.listeners_
         try:
             net.partial_fit((training, validation))
         finally:
             net.callbacks_ = own_callbacks
+            del net.listeners_
+
+    @classmethod
+    def load(cls, path, *, device=None):
+        """Read an estimator from a file that :meth:`save` has written.
+
+        Nothing is unpickled and no code from the file is run, whatever is in it. Whether
+        its predictions are to be trusted is another question.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file.
+
+        device : str, default=None
+            Where to compute from now on; becomes the parameter `device`. By default the
+            parameter stays as it was saved, unless there is no such device here.
+
+        Returns
+        -------
+        estimator : object
+            The fitted estimator. On a device of the same kind it predicts the same as the
+            one that was saved, to the last bit.
+        """
+        if device is not None:
+            _check_device(device)
+        return super().load(path, device=device)
+
+    def _fitted_state(self):
+        return {**super()._fitted_state(), "net_": net_state(self.net_)}
+
+    def _set_fitted_state(self, state, device=None):
+        if device is not None:
+            self.device = device
+        elif not _is_usable(self.device):
+            self.device = "auto"
+        state = dict(state)
+        net = self._restored_net(state.pop("net_"), _check_device(self.device))
+        vars(self).update(state, net_=net)
+
+    def _restored_net(self, state, device):
+        architecture, criterion = check_architecture(state), CRITERIA[state["criterion"]]
+        net = self._make_net(architecture, criterion, device, torch.Generator())
+        restore_net(net, state)
+        net.module_.eval()
+        return net
+
+    def __getstate__(self):
+        """For pickle, copy and skops: the net as data, so that none of them meets torch."""
+        state = super().__getstate__()
+        if "net_" not in state:
+            return state
+        return {**state, "net_": (net_state(self.net_), user_callbacks(self.net_))}
+
+    def __setstate__(self, state):
+        state = dict(state)
+        net, callbacks = state.pop("net_", (None, []))
+        super().__setstate__(state)
+        if net is not None:
+            self.net_ = self._restored_net(
+                net, net["device"] if _is_usable(net["device"]) else "cpu"
+            )
+            self.net_.callbacks_ += callbacks

@@ -240,7 +240,7 @@ class GraphSet:
 
     def __getstate__(self) -> dict[str, Any]:
         state = {name: getattr(self, name) for name in self._value_names()}
-        return state | {"fingerprint": self.keep("fingerprint", self._fingerprint)}
+        return state | {"fingerprint": self.fingerprint}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         fingerprint = state.pop("fingerprint")
@@ -256,6 +256,11 @@ class GraphSet:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> GraphSet:
         return replace(self)
+
+    @property
+    def fingerprint(self) -> bytes:
+        """A digest of all that tables are derived from; names of nodes and labels are not."""
+        return self.keep("fingerprint", self._fingerprint)
 
     @property
     def origin(self) -> tuple[GraphSet, NDArray[np.int64]]:
@@ -295,7 +300,6 @@ class GraphSet:
         return [field.name for field in fields(cls) if field.init]
 
     def _fingerprint(self) -> bytes:
-        """A digest of all that tables are derived from; names of nodes and labels are not."""
         digest = hashlib.blake2b(digest_size=16)
         for name in ("node_offsets", "edge_offsets", "neighbors", "label_ids", "features"):
             value = getattr(self, name)

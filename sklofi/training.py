@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
 from skorch import NeuralNet
 from skorch.callbacks import Callback, EarlyStopping, EpochTimer, PassthroughScoring
 from skorch.utils import TeeGenerator
@@ -38,7 +39,6 @@ class LoFINet(NeuralNet):
             ("train_loss", PassthroughScoring("train_loss", on_train=True)),
             ("valid_loss", PassthroughScoring("valid_loss")),
             ("valid_score", PassthroughScoring("valid_score", lower_is_better=False)),
-            ("finite_loss", FiniteLoss()),
         ]
 
     def get_split_datasets(self, X: Any, y: Any = None, **params: Any) -> tuple[Any, Any]:
@@ -54,18 +54,24 @@ class LoFINet(NeuralNet):
         # seed is not drawn, because that would change the order of the batches.
         seed = self.iterator_train__generator.initial_seed() + len(self.history)
         self.dropout_generator_ = torch.Generator(self.device).manual_seed(seed)
+        self.is_interrupted_ = False
+
+    def fit_loop(self, *args: Any, **kwargs: Any) -> NeuralNet:
+        try:
+            return super().fit_loop(*args, **kwargs)
+        except EndOfTraining:
+            raise
+        except KeyboardInterrupt:
+            # A callback of the user's ends a training in the same way, but after an epoch.
+            is_complete = bool(self.history) and "train_loss" in self.history[-1]
+            self.is_interrupted_ = not (is_complete and self.callbacks)
+            raise
 
     def on_train_end(self, net: NeuralNet, **kwargs: Any) -> None:
         del self.dropout_generator_  # belongs to a device, so it must not be pickled
         self.module_.eval()
-        if len(self.history) > 1 and "train_loss" not in self.history[-1]:
+        if self.history and "train_loss" not in self.history[-1]:
             del self.history[-1]  # interrupted in the middle
-            warnings.warn(
-                f"Training was interrupted in epoch {len(self.history) + 1}; the estimator"
-                " is fitted, but less than it was asked to be.",
-                UserWarning,
-                stacklevel=2,
-            )
 
     def on_epoch_begin(self, net: NeuralNet, **kwargs: Any) -> None:
         if self.history:
@@ -198,7 +204,8 @@ class AverageWeights(Callback):
         weights = [parameter.detach().clone() for parameter in net.module_.parameters()]
         self.is_started = True
         self.is_in_place = self.kept is not None and all(
-            torch.equal(kept, weight.cpu()) for kept, weight in zip(self.kept, weights, strict=True)
+            torch.equal(kept.cpu(), weight.cpu())
+            for kept, weight in zip(self.kept, weights, strict=True)
         )
         if self.is_in_place:
             self.average = [last.to(net.device) for last in self.last]
@@ -240,21 +247,60 @@ class AverageWeights(Callback):
         self.is_in_place = not self.is_in_place
 
 
-class FiniteLoss(Callback):
-    """End a training that has diverged, instead of predicting NaN ever after."""
+class EndOfTraining(KeyboardInterrupt):  # which is how skorch's callbacks end a training
+    """One of our callbacks has seen enough; nobody has pressed Ctrl-C."""
+
+
+class LastGoodWeights(Callback):
+    """Go back to the last sound epoch if training diverges or is interrupted."""
+
+    def on_train_begin(self, net: NeuralNet, **kwargs: Any) -> None:
+        self.bad_loss: float | None = None
+        self.keep(net)
 
     def on_epoch_end(self, net: NeuralNet, **kwargs: Any) -> None:
-        if not np.isfinite(net.history[-1, "train_loss"]):
-            raise ValueError(
-                f"The training loss became {net.history[-1, 'train_loss']} in epoch"
-                f" {len(net.history)}. Lower the learning rate (lr={net.lr})."
+        row = net.history[-1]
+        losses = [row[name] for name in ("train_loss", "valid_loss") if name in row]
+        bad = [loss for loss in losses if not np.isfinite(loss)]
+        if not bad and not all(one.isfinite().all() for one in net.module_.parameters()):
+            bad = [float("nan")]  # as the next loss will be
+        if bad:
+            self.bad_loss = bad[0]
+            raise EndOfTraining
+        self.keep(net)
+
+    def on_train_end(self, net: NeuralNet, **kwargs: Any) -> None:
+        if self.bad_loss is None and not net.is_interrupted_:
+            return
+        net.module_.load_state_dict(self.weights)
+        weights = "its weights are those of the last sound epoch, or of the best so far if there"
+        weights += " are validation graphs"
+        if self.bad_loss is None:
+            warnings.warn(
+                f"Training was interrupted in epoch {len(net.history) + 1}. The estimator is"
+                f" usable: {weights}.",
+                UserWarning,
+                stacklevel=2,
             )
+        else:
+            net.optimizer_.state.clear()  # its averages are lost
+            warnings.warn(
+                f"The loss became {self.bad_loss} in epoch {len(net.history)}, and training was"
+                f" stopped. The estimator is usable: {weights}. Lower the learning rate"
+                f" (lr={net.lr}).",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+
+    def keep(self, net: NeuralNet) -> None:
+        self.weights = {name: one.clone() for name, one in net.module_.state_dict().items()}
 
 
 class ProgressLog(Callback):
     """A progress bar on a terminal, plain lines elsewhere."""
 
     N_LINES = 20
+    remembered = ("first_epoch",)  # in a checkpoint
 
     def __init__(self, title: str, max_epochs: int, verbose: int) -> None:
         self.title = title
@@ -272,7 +318,7 @@ class ProgressLog(Callback):
         epoch = len(net.history) - self.first_epoch
         if self.bar is not None:
             self.bar.set_postfix_str(self._figures(net), refresh=False)
-            self.bar.update()
+            self.bar.update(epoch - self.bar.n)
         elif epoch == 1 or epoch % self.line_every == 0:
             print(f"[{self.title}] epoch {epoch}/{self.max_epochs}: {self._figures(net)}")
 
@@ -291,6 +337,8 @@ class ProgressLog(Callback):
 
 class EpochTasks(Callback):
     """Report every epoch to the callbacks of scikit-learn (1.9 and later)."""
+
+    remembered = ()
 
     def __init__(self, estimator: Any, context: Any) -> None:
         self.estimator = estimator
@@ -321,25 +369,37 @@ class EpochTasks(Callback):
 class StopWhenAsked(Callback):
     """End the training if a callback of scikit-learn wants to, after all others are done."""
 
+    remembered = ()
+
     def __init__(self, tasks: EpochTasks) -> None:
         self.tasks = tasks
 
     def on_epoch_end(self, net: NeuralNet, **kwargs: Any) -> None:
         if self.tasks.stop:
-            raise KeyboardInterrupt  # how skorch's callbacks end the training
+            raise EndOfTraining
 
 
-def restore_best(patience: int) -> EarlyStopping:
+class RestoreBest(EarlyStopping):
     """Stop when the validation loss stalls, and go back to the best weights."""
-    # An absolute threshold: on separable classes the loss goes on shrinking towards zero,
-    # by ever smaller amounts, until the last epoch.
-    return EarlyStopping(
-        "valid_loss",
-        patience=patience,
-        threshold=1e-4,
-        threshold_mode="abs",
-        load_best=True,
-    )
+
+    def __init__(self, patience: int) -> None:
+        # An absolute threshold: on separable classes the loss goes on shrinking towards zero,
+        # by ever smaller amounts, until the last epoch.
+        super().__init__(
+            "valid_loss", patience=patience, threshold=1e-4, threshold_mode="abs", load_best=True
+        )
+
+    def on_epoch_end(self, net: NeuralNet, **kwargs: Any) -> None:
+        try:
+            super().on_epoch_end(net, **kwargs)
+        except KeyboardInterrupt:
+            if self.misses_ < self.patience:
+                raise
+            raise EndOfTraining from None
+
+    def on_train_end(self, net: NeuralNet, **kwargs: Any) -> None:
+        if net.history:  # unless interrupted in the first epoch
+            super().on_train_end(net, **kwargs)
 
 
 def split_validation(

@@ -15,6 +15,7 @@ PACKAGE = Path(sklofi.__file__).parent
 ALLOWED = {
     "__init__": {"graphs"},  # the rest is imported on first use
     "reading": set(),
+    "storage": set(),
     "graphs": {"reading"},
     "egonets": {"graphs"},
     "fast": set(),
@@ -28,7 +29,10 @@ ALLOWED = {
     "comparison": {"drawing"},  # takes any estimator
     "batches": {"graphs", "egonets", "fast", "nn", "targets"},
     "training": {"batches", "targets"},
-    "base": {"reading", "graphs", "nn", "targets", "batches", "training"},
+    "checkpoints": {"storage"},
+    "base": {
+        *("reading", "graphs", "nn", "storage", "targets", "batches", "training", "checkpoints"),
+    },
     "estimators": {"base", "targets", "training"},
     "attribution": {"graphs", "fast", "nn", "batches", "base"},
     "masks": {"graphs", "egonets", "batches", "base"},
@@ -40,7 +44,10 @@ ALLOWED = {
     "testing": {"graphs"},
 }
 KNOW_NETWORKX = {"reading", "graphs", "tudataset", "datasets", "testing", "drawing"}
-KNOW_TORCH = {"fast", "nn", "batches", "training", "base", "estimators", "attribution", "masks"}
+KNOW_TORCH = {
+    *("fast", "nn", "batches", "training", "checkpoints", "base", "estimators"),
+    *("attribution", "masks"),
+}
 
 
 def imported(module):
