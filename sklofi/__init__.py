@@ -1,9 +1,11 @@
 """Learning on graphs for people who think in scikit-learn."""
 
+import os
 from importlib import import_module
 from typing import Any
 
 from sklofi.graphs import GraphSet
+from sklofi.storage import read_file
 
 __version__ = "0.1.0.dev0"
 
@@ -15,6 +17,7 @@ __all__ = [
     "LoFIRegressor",
     "WLVectorizer",
     "compare",
+    "load",
 ]
 
 # Imported on first use, so that graphs and data sets do not wait for torch.
@@ -26,6 +29,47 @@ _LAZY = {
     "WLVectorizer": "sklofi.kernels",
     "compare": "sklofi.comparison",
 }
+
+# What a file may hold. It cannot name anything else.
+_SAVED = {
+    **{name: module for name, module in _LAZY.items() if name != "compare"},
+    "RandomWalkKernel": "sklofi.kernels",
+    "RandomWalkVectorizer": "sklofi.kernels",
+    "ShortestPathVectorizer": "sklofi.kernels",
+    "VertexHistogramVectorizer": "sklofi.kernels",
+}
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read an estimator of any class from a file that its method ``save`` has written.
+
+    Nothing is unpickled and no code from the file is run, whatever is in it.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Returns
+    -------
+    estimator : object
+        The fitted estimator. To choose the device, use the method `load` of its class.
+
+    Examples
+    --------
+    >>> import os, tempfile, sklofi
+    >>> from sklofi.datasets import make_motif_graphs
+    >>> graphs, y = make_motif_graphs(60, random_state=0)
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> path = os.path.join(folder.name, "model.safetensors")
+    >>> sklofi.GraphKernelSVC(n_iter=2).fit(graphs, y).save(path)
+    >>> sklofi.load(path).score(graphs, y)
+    1.0
+    """
+    name = read_file(path)[0].get("class")
+    if not isinstance(name, str) or name not in _SAVED:
+        raise ValueError(f"{os.fspath(path)} holds a {name}, which is no estimator of sklofi.")
+    return getattr(import_module(_SAVED[name]), name).load(path)
 
 
 def __getattr__(name: str) -> Any:

@@ -497,7 +497,9 @@ class BaseLoFI(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEstim
         return super().load(path, device=device)
 
     def _fitted_state(self):
-        return {**super()._fitted_state(), "net_": net_state(self.net_)}
+        state = super()._fitted_state()
+        net, _ = state["net_"]  # callbacks of the user's are not plain data
+        return {**state, "net_": net}
 
     def _set_fitted_state(self, state, device=None):
         if device is not None:

@@ -42,8 +42,7 @@ def net_state(net: NeuralNet) -> dict[str, Any]:
         "optimizer": _to_arrays(net.optimizer_.state_dict()),
         "generator": _to_arrays(net.iterator_train__generator.get_state()),
         "history": [
-            {name: value for name, value in row.items() if name != "batches"}
-            for row in net.history
+            {name: value for name, value in row.items() if name != "batches"} for row in net.history
         ],
         "callbacks": {
             name: _callback_state(name, callback)
@@ -112,9 +111,9 @@ class Checkpoint(Callback):
         self.found: dict[str, Any] | None = None
         if self.path.exists():
             description, arrays = read_file(self.path)
-            if description["class"] != "checkpoint":
+            if (name := description.get("class")) != "checkpoint":
                 raise ValueError(
-                    f"{self.path} holds a saved {description['class']}, not a checkpoint. Choose"
+                    f"{self.path} holds a saved {name}, not a checkpoint. Choose"
                     " another file for the checkpoint."
                 )
             self._check_call(description["call"])
@@ -242,7 +241,7 @@ def _restore_callbacks(net: NeuralNet, states: dict[str, dict[str, Any]]) -> Non
     for name, state in states.items():
         for attribute, value in state.items():
             value = _to_tensors(value, net.device)
-            present = getattr(callbacks[name], attribute, None)
+            present: Any = getattr(callbacks[name], attribute, None)
             if hasattr(present, "load_state_dict"):
                 present.load_state_dict(value)
             else:

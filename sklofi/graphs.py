@@ -273,6 +273,24 @@ class GraphSet:
             self._tables[key] = make()
         return self._tables[key]
 
+    def check_arrays(self) -> None:
+        """See that the arrays fit together, where they come from nobody knows where."""
+        n_nodes, degrees = np.diff(self.node_offsets), np.diff(self.edge_offsets)
+        n_own = np.repeat(np.repeat(n_nodes, n_nodes), degrees)
+        ids = np.zeros(0, np.int32) if self.label_ids is None else self.label_ids
+        if not (
+            self.node_offsets[0] == self.edge_offsets[0] == 0
+            and (n_nodes > 0).all()
+            and len(degrees) == self.n_nodes
+            and len(n_own) == len(self.neighbors)
+            and ((self.neighbors >= 0) & (self.neighbors < n_own)).all()
+            and len(self.directed) == len(self)
+            and (self.label_ids is None or len(ids) == self.n_nodes)
+            and ((ids >= 0) & (ids < len(self.labels))).all()
+            and (self.features is None or len(self.features) == self.n_nodes)
+        ):
+            raise ValueError("the arrays of the graphs do not fit together")
+
     def without_labels(self) -> GraphSet:
         """The same graphs, all nodes alike but for their features."""
         if self.label_ids is None:

@@ -13,7 +13,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
-from sklearn.calibration import CalibratedClassifierCV
+from sklearn.calibration import (
+    CalibratedClassifierCV,
+    _CalibratedClassifier,
+    _SigmoidCalibration,
+)
 from sklearn.exceptions import NotFittedError
 from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
@@ -32,6 +36,7 @@ from sklofi.gram import (
 from sklofi.graphs import GraphSet, as_graph_set
 from sklofi.paths import ShortestPathVectorizer
 from sklofi.reading import DEFAULT_NODE_LABEL
+from sklofi.storage import SavedEstimator
 from sklofi.targets import (
     check_classes,
     check_training_data,
@@ -80,7 +85,7 @@ LINEAR_ITERATIONS = 10_000
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class BaseKernelMachine(BaseEstimator):
+class BaseKernelMachine(SavedEstimator, BaseEstimator):
     """Base of the kernel machines: the road from graphs to kernel values.
 
     A subclass gives `_machine`, the estimator of scikit-learn for kernel values or for
@@ -97,6 +102,11 @@ class BaseKernelMachine(BaseEstimator):
     memory: Any = None
     random_state: int | np.random.RandomState | None = None
 
+    _saved_classes: ClassVar[tuple[type, ...]] = (
+        *(WLVectorizer, VertexHistogramVectorizer, ShortestPathVectorizer, RandomWalkVectorizer),
+        *(RandomWalkKernel, GraphSet, SVC, SVR, LinearSVC, LinearSVR),
+        *(CalibratedClassifierCV, _CalibratedClassifier, _SigmoidCalibration),
+    )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "kernel": [StrOptions(set(KERNELS)), HasMethods(["fit_transform", "transform"]), callable],
         "n_iter": [Interval(Integral, 0, None, closed="left")],
@@ -122,6 +132,13 @@ class BaseKernelMachine(BaseEstimator):
         if "_shared" in state:  # matrices that live with the graphs
             state = {**state, "_shared": None}
         return state
+
+    def _set_fitted_state(self, state):
+        super()._set_fitted_state(state)
+        if getattr(self, "_calibrated", None) is not None:
+            self.svm_ = self._calibrated.calibrated_classifiers_[0].estimator
+        if self.solver_ == "gram":
+            _check_svm(self.svm_)
 
     @property
     def _labels_from(self):
@@ -578,6 +595,24 @@ class GraphKernelSVR(RegressorMixin, BaseKernelMachine):
             max_iter=LINEAR_ITERATIONS if self.max_iter == -1 else self.max_iter,
             random_state=self.random_state,
         )
+
+
+def _check_svm(svm):
+    """See that a machine from a file is sound: libsvm would read beyond the ends of arrays."""
+    n_graphs, n_vectors = svm.shape_fit_[0], len(svm.support_)
+    n_sides = len(svm.classes_) if isinstance(svm, SVC) else 2
+    if not (
+        svm.kernel == "precomputed"
+        and svm._sparse is False
+        and "_impl" not in vars(svm)
+        and ((svm.support_ >= 0) & (svm.support_ < n_graphs)).all()
+        and len(svm._n_support) == n_sides
+        and (svm._n_support >= 0).all()
+        and svm._n_support[: None if isinstance(svm, SVC) else 1].sum() == n_vectors
+        and svm.dual_coef_.shape == svm._dual_coef_.shape == (n_sides - 1, n_vectors)
+        and len(svm.intercept_) == len(svm._intercept_) == n_sides * (n_sides - 1) // 2
+    ):
+        raise ValueError("the support vectors do not fit together")
 
 
 def _networkx_graphs(X, graphs):

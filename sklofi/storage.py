@@ -47,6 +47,7 @@ class SavedEstimator:
     """
 
     _saved_classes: tuple[type, ...] = ()
+    get_params: Any  # of scikit-learn's BaseEstimator
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted estimator to a file.
@@ -63,6 +64,7 @@ class SavedEstimator:
         check_is_fitted(self)
         name = type(self).__name__
         arrays: Arrays = {}
+        fitted = encode(self._fitted_state(), "fitted", arrays, self._saved_classes)
         parameters = {}
         for key, value in self.get_params(deep=False).items():
             try:
@@ -74,12 +76,7 @@ class SavedEstimator:
                     UserWarning,
                     stacklevel=2,
                 )
-        description = {
-            "class": name,
-            "parameters": parameters,
-            "fitted": encode(self._fitted_state(), "fitted", arrays, self._saved_classes),
-        }
-        write_file(path, description, arrays)
+        write_file(path, {"class": name, "parameters": parameters, "fitted": fitted}, arrays)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], **options: Any) -> Self:
@@ -99,10 +96,10 @@ class SavedEstimator:
             The fitted estimator, which predicts the same as the one that was saved.
         """
         description, arrays = read_file(path)
-        if description["class"] != cls.__name__:
+        if (name := description.get("class")) != cls.__name__:
             raise ValueError(
-                f"{os.fspath(path)} holds a {description['class']}, not a {cls.__name__};"
-                " sklofi.load finds the class by itself."
+                f"{os.fspath(path)} holds a {name}, not a {cls.__name__}; sklofi.load finds the"
+                " class by itself."
             )
         try:
             classes = cls._saved_classes
@@ -119,12 +116,11 @@ class SavedEstimator:
 
     def _fitted_state(self) -> dict[str, Any]:
         parameters = self.get_params(deep=False)
-        return {name: value for name, value in vars(self).items() if name not in parameters}
+        state: Any = self.__getstate__()
+        return {name: value for name, value in state.items() if name not in parameters}
 
     def _set_fitted_state(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-
-
 
 
 def write_file(path: str | os.PathLike[str], description: Any, arrays: Arrays) -> None:
@@ -294,9 +290,13 @@ def _state_of(value: Any) -> dict[str, Any]:
     return dict(value.__getstate__())
 
 
-def _of_state(kind: type, state: dict[str, Any]) -> Any:
+def _of_state(kind: Any, state: dict[str, Any]) -> Any:
+    value: Any
     if is_dataclass(kind):
-        return kind(**state)
+        value = kind(**state)  # type: ignore[operator]
+        if hasattr(value, "check_arrays"):
+            value.check_arrays()
+        return value
     value = kind.__new__(kind)
     if hasattr(value, "__setstate__"):  # scikit-learn's, which warns of other versions
         value.__setstate__(state)

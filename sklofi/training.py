@@ -256,44 +256,46 @@ class LastGoodWeights(Callback):
 
     def on_train_begin(self, net: NeuralNet, **kwargs: Any) -> None:
         self.bad_loss: float | None = None
-        self.keep(net)
+        self.keep(net, "with which it started")
 
     def on_epoch_end(self, net: NeuralNet, **kwargs: Any) -> None:
         row = net.history[-1]
         losses = [row[name] for name in ("train_loss", "valid_loss") if name in row]
-        bad = [loss for loss in losses if not np.isfinite(loss)]
-        if not bad and not all(one.isfinite().all() for one in net.module_.parameters()):
-            bad = [float("nan")]  # as the next loss will be
-        if bad:
+        if not all(one.isfinite().all() for one in net.module_.parameters()):
+            losses.append(float("nan"))  # as the next one would be
+        if bad := [loss for loss in losses if not np.isfinite(loss)]:
             self.bad_loss = bad[0]
             raise EndOfTraining
-        self.keep(net)
+        self.keep(net, f"of epoch {row['epoch']}")
 
     def on_train_end(self, net: NeuralNet, **kwargs: Any) -> None:
         if self.bad_loss is None and not net.is_interrupted_:
             return
         net.module_.load_state_dict(self.weights)
-        weights = "its weights are those of the last sound epoch, or of the best so far if there"
-        weights += " are validation graphs"
+        which = self.which
+        for _, other in net.callbacks_:
+            if isinstance(other, RestoreBest) and other.best_model_weights_ is not None:
+                which = f"of epoch {other.best_epoch_}, the best so far on the validation graphs"
         if self.bad_loss is None:
             warnings.warn(
-                f"Training was interrupted in epoch {len(net.history) + 1}. The estimator is"
-                f" usable: {weights}.",
+                f"Training was interrupted in epoch {len(net.history) + 1}. The estimator can be"
+                f" used; it has the weights {which}.",
                 UserWarning,
                 stacklevel=2,
             )
         else:
             net.optimizer_.state.clear()  # its averages are lost
             warnings.warn(
-                f"The loss became {self.bad_loss} in epoch {len(net.history)}, and training was"
-                f" stopped. The estimator is usable: {weights}. Lower the learning rate"
-                f" (lr={net.lr}).",
+                f"The loss became {self.bad_loss} in epoch {len(net.history)}, which has ended the"
+                f" training. The estimator can be used; it has the weights {which}. Lower the"
+                f" learning rate (lr={net.lr}).",
                 ConvergenceWarning,
                 stacklevel=2,
             )
 
-    def keep(self, net: NeuralNet) -> None:
+    def keep(self, net: NeuralNet, which: str) -> None:
         self.weights = {name: one.clone() for name, one in net.module_.state_dict().items()}
+        self.which = which
 
 
 class ProgressLog(Callback):

@@ -29,6 +29,7 @@ from sklofi.egonets import (
 )
 from sklofi.graphs import GraphSet, as_graph_set, check_same_labelling, offsets_of
 from sklofi.reading import DEFAULT_NODE_LABEL
+from sklofi.storage import SavedEstimator
 
 # Names of features that would be longer are cut short.
 LONGEST_NAME = 100
@@ -40,7 +41,7 @@ _LOOK_LIKE_VALUES = {"None", "True", "False", "inf", "nan"}
 MOST_ONES = 2**31
 
 
-class GraphVectorizer(TransformerMixin, BaseEstimator):
+class GraphVectorizer(SavedEstimator, TransformerMixin, BaseEstimator):
     """Base of the feature maps.
 
     A subclass gives `_learn`, which makes a vocabulary of the graphs, `_count`, which

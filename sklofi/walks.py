@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
@@ -18,6 +19,7 @@ from sklofi.egonets import adjacency
 from sklofi.gram import normalize_kernel
 from sklofi.graphs import GraphSet, as_graph_set, check_same_labelling
 from sklofi.reading import DEFAULT_NODE_LABEL
+from sklofi.storage import SavedEstimator
 from sklofi.vectorizers import (
     GraphVectorizer,
     known_first,
@@ -169,7 +171,9 @@ class RandomWalkVectorizer(GraphVectorizer):
         return names
 
 
-class RandomWalkKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class RandomWalkKernel(
+    SavedEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
     """Random-walk kernel of labelled graphs: the whole geometric series.
 
     Sums ``decay ** k`` over all pairs of walks of k steps, one in each graph, that meet
@@ -211,6 +215,7 @@ class RandomWalkKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
            [2., 8.]])
     """
 
+    _saved_classes = (GraphSet,)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "decay": [Interval(Real, 0, None, closed="neither"), None],
         "normalize": ["boolean"],
@@ -249,7 +254,8 @@ class RandomWalkKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEs
         radii = spectral_radii(graphs)
         # Without edges there are no steps to weigh.
         decay = self.decay or 0.5 / max(radii.max() ** 2, 1)
-        self._graphs, self._labels = graphs, labels_of(graphs)
+        # Without the names of nodes, which may be anything and could not be saved.
+        self._graphs, self._labels = replace(graphs, node_names=None), labels_of(graphs)
         self._largest_radius = radii.max()
         self._self = self._self_similarities(graphs, decay) if self.normalize else None
         self._n_steps(decay, radii, self._largest_radius)

@@ -16,7 +16,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import StackingClassifier, VotingClassifier
-from sklearn.exceptions import NotFittedError
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.experimental import enable_halving_search_cv  # noqa: F401
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import (
@@ -36,6 +36,7 @@ import sklofi.egonets
 from sklofi import GraphSet, LoFIClassifier, LoFIRegressor
 from sklofi.batches import GraphDataset
 from sklofi.datasets import load_graph_atlas, make_motif_graphs
+from sklofi.training import ProgressLog
 
 QUICK = {"n_layers": 2, "n_masks": 8, "n_words": 4, "max_epochs": 8, "random_state": 0}
 FULL_BATCH = {**QUICK, "batch_size": 1000, "early_stopping": False}
@@ -503,11 +504,12 @@ def test_scoring_callbacks_of_every_kind(motifs):
 
 
 class RaisesIn(Callback):
-    def __init__(self, error):
+    def __init__(self, error, epoch=3):
         self.error = error
+        self.epoch = epoch
 
     def on_batch_end(self, net, **kwargs):
-        if len(net.history) == 3:
+        if len(net.history) == self.epoch:
             raise self.error
 
 
@@ -528,9 +530,57 @@ def test_an_interrupt_is_told_and_leaves_a_usable_estimator(motifs):
     assert np.isfinite(classifier.predict_proba(motifs[0])).all()
 
 
-def test_a_diverging_loss_is_an_error(motifs):
-    with pytest.raises(ValueError, match=r"loss became (nan|inf) in epoch \d.*lr=1e\+30"):
-        LoFIClassifier(**{**QUICK, "lr": 1e30}).fit(*motifs)
+@pytest.mark.parametrize("early_stopping", [True, False])
+def test_an_interrupt_in_the_first_epoch_leaves_a_usable_estimator(motifs, early_stopping):
+    callbacks = [RaisesIn(KeyboardInterrupt(), epoch=1)]
+    classifier = LoFIClassifier(**{**QUICK, "early_stopping": early_stopping}, callbacks=callbacks)
+    with pytest.warns(UserWarning, match=r"epoch 1\. .* weights with which it started"):
+        classifier.fit(*motifs)
+    assert classifier.n_epochs_ == 0
+    assert np.isfinite(classifier.predict_proba(motifs[0])).all()
+
+
+def test_an_interrupt_leaves_the_weights_of_the_last_complete_epoch(motifs):
+    options = {**QUICK, "early_stopping": False}
+    classifier = LoFIClassifier(**options, callbacks=[RaisesIn(KeyboardInterrupt(), epoch=3)])
+    with pytest.warns(UserWarning, match="the weights of epoch 2"):
+        classifier.fit(*motifs)
+    expected = LoFIClassifier(**{**options, "max_epochs": 2}).fit(*motifs)
+    assert_array_equal(classifier.predict_proba(motifs[0]), expected.predict_proba(motifs[0]))
+
+
+def test_ctrl_c_between_epochs_is_told_as_well(motifs, monkeypatch):
+    def interrupt(self, net, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ProgressLog, "on_epoch_end", interrupt)
+    with pytest.warns(UserWarning, match="interrupted in epoch 2"):
+        LoFIClassifier(**QUICK, verbose=2).fit(*motifs)
+
+
+@pytest.mark.parametrize("early_stopping", [True, False])
+def test_a_diverging_loss_leaves_the_last_good_weights(motifs, early_stopping):
+    classifier = LoFIClassifier(**{**QUICK, "lr": 1e30, "early_stopping": early_stopping})
+    with pytest.warns(ConvergenceWarning, match=r"loss became (nan|inf) in epoch \d.*lr=1e\+30"):
+        classifier.fit(*motifs)
+    assert np.isfinite(classifier.predict_proba(motifs[0])).all()
+    # And it can be trained on, with another learning rate.
+    classifier.set_params(lr=0.01, max_epochs=40, warm_start=True).fit(*motifs)
+    assert classifier.score(*motifs) > 0.9
+
+
+def test_the_last_good_weights_are_those_of_the_epoch_before(motifs):
+    class Poison(Callback):
+        def on_epoch_begin(self, net, **kwargs):
+            if len(net.history) == 3:
+                net.module_.layers[0].temperature.data.fill_(np.nan)
+
+    options = {**QUICK, "early_stopping": False}
+    classifier = LoFIClassifier(**options, callbacks=[Poison()])
+    with pytest.warns(ConvergenceWarning, match=r"became nan in epoch 3.* weights of epoch 2"):
+        classifier.fit(*motifs)
+    expected = LoFIClassifier(**{**options, "max_epochs": 2}).fit(*motifs)
+    assert_array_equal(classifier.predict_proba(motifs[0]), expected.predict_proba(motifs[0]))
 
 
 def test_history_does_not_hoard_batches(motifs):

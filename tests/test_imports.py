@@ -13,7 +13,7 @@ PACKAGE = Path(sklofi.__file__).parent
 
 # The road of the data. A new module has to be given its place here.
 ALLOWED = {
-    "__init__": {"graphs"},  # the rest is imported on first use
+    "__init__": {"graphs", "storage"},  # the rest is imported on first use
     "reading": set(),
     "storage": set(),
     "graphs": {"reading"},
@@ -21,11 +21,13 @@ ALLOWED = {
     "fast": set(),
     "nn": {"fast"},
     "targets": {"graphs"},
-    "vectorizers": {"reading", "graphs", "egonets"},
+    "vectorizers": {"reading", "storage", "graphs", "egonets"},
     "paths": {"reading", "graphs", "vectorizers"},
     "gram": {"graphs", "vectorizers"},
-    "walks": {"reading", "graphs", "egonets", "vectorizers", "gram"},
-    "kernels": {"reading", "graphs", "targets", "vectorizers", "paths", "gram", "walks"},
+    "walks": {"reading", "storage", "graphs", "egonets", "vectorizers", "gram"},
+    "kernels": {
+        *("reading", "storage", "graphs", "targets", "vectorizers", "paths", "gram", "walks"),
+    },
     "comparison": {"drawing"},  # takes any estimator
     "batches": {"graphs", "egonets", "fast", "nn", "targets"},
     "training": {"batches", "targets"},

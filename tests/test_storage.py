@@ -1,0 +1,509 @@
+import copy
+import enum
+import io
+import json
+import os
+import pickle
+import stat
+import warnings
+import zipfile
+
+import joblib
+import networkx as nx
+import numpy as np
+import pytest
+import safetensors.numpy
+import skops.io
+import torch
+from numpy.testing import assert_allclose, assert_array_equal
+from saved_models import DATA, TINY, fitted_estimators, graphs_and_targets, outputs
+from sklearn.exceptions import InconsistentVersionWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV
+from skorch.callbacks import EpochScoring, LRScheduler
+
+import sklofi
+from sklofi import GraphKernelSVC, GraphSet, LoFIClassifier, LoFIRegressor, WLVectorizer
+from sklofi.storage import FORMAT, decode, encode, read_file, write_file
+
+NAMES = list(fitted_estimators())
+
+
+@pytest.fixture(scope="module")
+def estimators():
+    return fitted_estimators()
+
+
+@pytest.fixture(scope="module")
+def graphs():
+    return graphs_and_targets()[0]
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "model.safetensors"
+
+
+@pytest.fixture
+def saved(estimators, path):
+    estimators["classifier"].save(path)
+    return path
+
+
+def assert_says_the_same(one, other, graphs):
+    for a, b in zip(outputs(one, graphs), outputs(other, graphs), strict=True):
+        assert_array_equal(a, b)
+
+
+# Saving and loading
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_was_loaded_says_the_same_to_the_last_bit(estimators, name, path, graphs):
+    estimator = estimators[name]
+    estimator.save(path)
+    for loaded in (type(estimator).load(path), sklofi.load(path)):
+        assert type(loaded) is type(estimator)
+        assert repr(loaded.get_params()) == repr(estimator.get_params())
+        assert_says_the_same(loaded, estimator, graphs)
+        loaded.save(path)  # and again
+    with pytest.raises(ValueError, match=r"holds a .* not a"):
+        (LoFIRegressor if isinstance(estimator, LoFIClassifier) else LoFIClassifier).load(path)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_everything_that_was_fitted_is_there(estimators, name, path):
+    estimator = estimators[name]
+    estimator.save(path)
+    loaded = sklofi.load(path)
+    assert vars(loaded).keys() == vars(estimator).keys()
+    public = [key for key in vars(estimator) if key.endswith("_") and not key.startswith("_")]
+    for key in {*public} - {"net_", "svm_", "kernel_"}:
+        one, other = getattr(loaded, key), getattr(estimator, key)
+        assert type(one) is type(other)
+        if isinstance(one, np.ndarray):
+            assert_array_equal(one, other)
+        else:
+            assert one == other
+
+
+@pytest.mark.parametrize("name", ["classifier", "classifier-features", "regressor-2"])
+@pytest.mark.parametrize("way", ["save", "pickle", "deepcopy", "skops"])
+def test_training_goes_on_as_if_nothing_had_happened(estimators, name, way, path, graphs):
+    _, classes, y = graphs_and_targets()
+    targets = classes if "classifier" in name else np.column_stack([y, -y])
+    estimator = copy.deepcopy(estimators[name])
+    estimator.class_weight = None
+    estimator.save(path)
+    data = skops.io.dumps(estimator)
+    again = {
+        "save": lambda: type(estimator).load(path),
+        "pickle": lambda: pickle.loads(pickle.dumps(estimator)),
+        "deepcopy": lambda: copy.deepcopy(estimator),
+        "skops": lambda: skops.io.loads(data, trusted=skops.io.get_untrusted_types(data=data)),
+    }[way]()
+    for one in (estimator, again):
+        one.partial_fit(graphs, targets)
+        one.set_params(warm_start=True).fit(graphs, targets)
+    assert_says_the_same(estimator, again, graphs)
+    rows = zip(estimator.history_, again.history_, strict=True)
+    assert all(a["train_loss"] == b["train_loss"] for a, b in rows)
+
+
+def test_the_file_is_readable_by_others(saved):
+    """An ordinary safetensors file, and a description in JSON."""
+    tensors = safetensors.numpy.load_file(saved)
+    assert tensors["fitted.net_.weights.layers.0.dictionary"].shape == (3, 2, 9)
+    description, _ = read_file(saved)
+    assert description["format"] == FORMAT
+    assert description["class"] == "LoFIClassifier"
+    assert description["parameters"]["n_masks"] == 3
+    assert description["versions"]["torch"] == torch.__version__
+    assert len(description["fitted"]["node_labels_"]) == 9
+
+
+def test_parameters_that_were_changed_after_the_fit(estimators, path, graphs):
+    """The network keeps its size; parameters are those of the next fit."""
+    estimator = copy.deepcopy(estimators["classifier"]).set_params(n_layers=7, n_masks=5, radius=2)
+    estimator.save(path)
+    loaded = LoFIClassifier.load(path)
+    assert loaded.n_layers == 7
+    assert_says_the_same(loaded, estimators["classifier"], graphs)
+
+
+def test_a_generator_as_random_state_is_saved(motifs, path):
+    state = np.random.RandomState(3)
+    estimator = LoFIClassifier(**{**TINY, "random_state": state}).fit(*motifs)
+    estimator.save(path)
+    assert LoFIClassifier.load(path).random_state.rand() == state.rand()
+
+
+def test_callbacks_are_not_saved_and_that_is_told(motifs, path):
+    estimator = LoFIClassifier(**TINY, callbacks=[LRScheduler("StepLR", step_size=1)]).fit(*motifs)
+    with pytest.warns(UserWarning, match="callbacks is not saved"):
+        estimator.save(path)
+    loaded = LoFIClassifier.load(path)
+    assert loaded.callbacks is None
+    assert_says_the_same(loaded, estimator, motifs[0])
+    assert len(loaded.history_[:, "event_lr"]) == 4
+
+
+def test_only_fitted_estimators_can_be_saved(path):
+    with pytest.raises(NotFittedError):
+        LoFIClassifier().save(path)
+    assert not path.exists()
+
+
+class Colour(enum.Enum):
+    RED = 1
+
+
+@pytest.mark.parametrize("kind", [LoFIClassifier, GraphKernelSVC])
+def test_labels_that_are_not_data_are_refused(kind, path):
+    graphs = [nx.path_graph(n) for n in (2, 3, 4, 5)]
+    for graph in graphs:
+        nx.set_node_attributes(graph, Colour.RED, "label")
+    estimator = kind().fit(graphs, [0, 1, 0, 1])
+    with pytest.raises(TypeError, match=r"Colour.RED.*cannot be saved.*joblib\.dump"):
+        estimator.save(path)
+    assert not path.exists()
+
+
+def test_kernels_of_others_are_refused(motifs, path):
+    def sizes(a, b):
+        return np.outer([len(g) for g in a], [len(g) for g in b])
+
+    with pytest.raises(TypeError, match="FunctionKernel"):
+        GraphKernelSVC(kernel=sizes).fit(*motifs).save(path)
+
+
+def test_a_search_saves_its_best_estimator(motifs, path):
+    search = GridSearchCV(LoFIClassifier(**TINY), {"n_masks": [2, 4]}, cv=2)
+    search.fit(GraphSet.from_networkx(motifs[0]), motifs[1])
+    search.best_estimator_.save(path)
+    assert_array_equal(sklofi.load(path).predict(motifs[0]), search.predict(motifs[0]))
+
+
+# Devices
+
+
+def test_a_model_of_a_device_that_is_not_here_loads(estimators, path, graphs):
+    estimator = copy.deepcopy(estimators["classifier"]).set_params(device="cuda:63")
+    estimator.save(path)
+    loaded = LoFIClassifier.load(path)
+    assert loaded.device == "auto"
+    assert LoFIClassifier.load(path, device="cpu").device == "cpu"
+    if not torch.cuda.is_available():
+        assert_says_the_same(loaded, estimators["classifier"], graphs)
+    with pytest.raises(ValueError, match="cannot be used here"):
+        LoFIClassifier.load(path, device="cuda:62")
+
+
+def test_a_pickle_of_a_device_that_is_not_here_loads(estimators, graphs):
+    state = estimators["classifier"].__getstate__()
+    state["net_"][0]["device"] = "cuda:63"
+    loaded = LoFIClassifier()
+    loaded.__setstate__(state)
+    assert loaded.net_.device == "cpu"
+    assert_array_equal(loaded.predict(graphs), estimators["classifier"].predict(graphs))
+
+
+@pytest.mark.cuda
+def test_a_model_of_the_gpu_loads_on_the_cpu(motifs, path):
+    estimator = LoFIClassifier(**TINY, device="cuda").fit(*motifs)
+    estimator.save(path)
+    loaded = LoFIClassifier.load(path, device="cpu")
+    assert next(loaded.module_.parameters()).device.type == "cpu"
+    assert_allclose(*(e.predict_proba(motifs[0]) for e in (loaded, estimator)), atol=1e-4)
+
+
+# Pickle, joblib, skops
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_pickle_and_joblib(estimators, name, tmp_path, graphs):
+    joblib.dump(estimators[name], tmp_path / "model.joblib")
+    for again in (
+        pickle.loads(pickle.dumps(estimators[name])),
+        joblib.load(tmp_path / "model.joblib"),
+        copy.deepcopy(estimators[name]),
+    ):
+        assert_says_the_same(again, estimators[name], graphs)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_skops_with_the_types_that_the_readme_lists(estimators, name, graphs):
+    data = skops.io.dumps(estimators[name])
+    trusted = skops.io.get_untrusted_types(data=data)
+    own = {one for one in trusted if one.startswith("sklofi.")}
+    # Labels may be frozensets; features of kernels are sparse arrays.
+    assert {*trusted} - own <= {
+        *("builtins.frozenset", "scipy.sparse._csr.csr_array"),
+        *("sklearn.calibration._CalibratedClassifier", "sklearn.calibration._SigmoidCalibration"),
+    }
+    if name.startswith(("classifier", "regressor")):
+        estimator = f"sklofi.estimators.{type(estimators[name]).__name__}"
+        assert own == {estimator, "sklofi.batches.NodeEncoder"}
+    assert_says_the_same(skops.io.loads(data, trusted=trusted), estimators[name], graphs)
+
+
+def test_a_pickle_keeps_the_callbacks_of_the_user(motifs):
+    scoring = EpochScoring("accuracy", name="accuracy", lower_is_better=False)
+    estimator = LoFIClassifier(**TINY, callbacks=[("accuracy", scoring)]).fit(*motifs)
+    again = pickle.loads(pickle.dumps(estimator))
+    best = dict(estimator.net_.callbacks_)["accuracy"].best_score_
+    assert dict(again.net_.callbacks_)["accuracy"].best_score_ == best
+    assert_says_the_same(again, estimator, motifs[0])
+
+
+# Files that should not be read
+
+
+def refused(path):
+    """The sentence with which both ways refuse a file."""
+    with pytest.raises(ValueError, match=str(path)) as error:
+        sklofi.load(path)
+    with pytest.raises(ValueError, match=str(path)):
+        LoFIClassifier.load(path)
+    return str(error.value)
+
+
+def test_truncated_files_are_refused(saved):
+    content = saved.read_bytes()
+    for size in {0, 1, 7, 8, 9, 100, *range(500, len(content), len(content) // 25)}:
+        saved.write_bytes(content[:size])
+        assert "damaged or incomplete" in refused(saved)
+
+
+def test_altered_files_are_refused(saved, estimators, graphs):
+    content = saved.read_bytes()
+    rng = np.random.default_rng(0)
+    for position in rng.choice(len(content), 100, replace=False).tolist():
+        altered = bytearray(content)
+        altered[position] ^= 1 << int(rng.integers(8))
+        saved.write_bytes(altered)
+        try:
+            loaded = sklofi.load(saved)
+        except ValueError as error:
+            assert str(saved) in str(error)
+        else:  # white space in the header has no meaning
+            assert altered[position] in b" \t\n\r"
+            assert_says_the_same(loaded, estimators["classifier"], graphs)
+
+
+@pytest.mark.parametrize("how", ["pickle", "torch", "zip", "skops", "text", "json", "nested"])
+def test_foreign_files_are_refused(how, path, motifs):
+    if how == "torch":
+        torch.save({"a": torch.ones(3)}, path)
+    elif how == "zip":
+        with zipfile.ZipFile(path, "w") as archive:
+            archive.writestr("a", "b")
+    else:
+        nested = b"[" * 100_000
+        path.write_bytes(
+            {
+                "pickle": pickle.dumps(LoFIClassifier()),
+                "skops": skops.io.dumps(LoFIClassifier()),
+                "text": b"Dear reader,\n" * 100,
+                "json": b"{}",
+                "nested": len(nested).to_bytes(8, "little") + nested,
+            }[how]
+        )
+    assert "is not a file that sklofi has saved" in refused(path)
+
+
+def test_other_safetensors_files_are_refused(path, motifs):
+    safetensors.numpy.save_file({"a": np.ones(3)}, path)
+    assert "not one that sklofi has saved" in refused(path)
+    path.unlink()
+    LoFIClassifier(**TINY).fit(*motifs, checkpoint=path)
+    assert "holds a checkpoint" in refused(path)
+
+
+def rewritten(path, change):
+    """The same file with another description, and a checksum that fits."""
+    description, arrays = read_file(path)
+    change(description)
+    write_file(path, description, arrays)
+    return path
+
+
+def test_files_of_a_newer_format_are_refused(saved):
+    rewritten(saved, lambda d: d.update(format=FORMAT + 1, versions={"sklofi": "9.9"}))
+    assert f"has the format {FORMAT + 1} of sklofi 9.9" in refused(saved)
+
+
+def _set(keys, value):
+    def change(description):
+        *first, last = keys.split("/")
+        for key in first:
+            description = description[key]
+        description[last] = value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _set("class", ["LoFIClassifier"]),
+        _set("class", "os.system"),
+        _set("parameters", 3),
+        _set("parameters/n_mosks", 3),
+        _set("parameters/callbacks", {"!": "builtins.eval", "value": "1"}),
+        _set("parameters/lr", {"!": "float", "value": "one"}),
+        _set("parameters/lr", {"!": "array", "value": "nowhere"}),
+        _set("parameters/random_state", {"!": "random state", "value": {"state": {"pos": 10**6}}}),
+        _set("fitted", {}),
+        _set("fitted/net_/architecture/n_masks", 10**9),
+        _set("fitted/net_/architecture/n_layers", 10**9),
+        _set("fitted/net_/architecture/kernel", "none"),
+        _set("fitted/net_/weights", {}),
+        _set("fitted/net_/criterion", "Module"),
+        _set("fitted/net_/generator", [1, 2]),
+        _set("fitted/net_/callbacks", {"nobody": {"best": 1}}),
+        _set("fitted/_encoder", {"!": "GraphDataset", "value": {}}),
+        _set("fitted/_encoder", {"!": "NodeEncoder", "value": {"labels": 3}}),
+        lambda description: description.clear(),
+    ],
+)
+def test_descriptions_that_were_made_up_are_refused(saved, change):
+    refused(rewritten(saved, change))
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value"),
+    [
+        ("kernel", "rbf"),
+        ("_sparse", True),
+        ("_impl", "one_class"),
+        ("support_", np.array([10**6], dtype=np.int32)),
+        ("_n_support", np.array([10**6, 1, 1], dtype=np.int32)),
+        ("intercept_", np.zeros(0)),
+        ("_dual_coef_", np.zeros((1, 1))),
+    ],
+)
+def test_support_vectors_beyond_the_end_are_refused(estimators, path, attribute, value):
+    """libsvm would believe them, and read memory that is not its own."""
+    estimator = copy.deepcopy(estimators["svc"])
+    vars(estimator.svm_)[attribute] = value
+    estimator.save(path)
+    with pytest.raises(ValueError, match="support vectors do not fit"):
+        GraphKernelSVC.load(path)
+
+
+def test_graphs_that_do_not_fit_together_are_refused(estimators, path):
+    estimator = copy.deepcopy(estimators["svc-walks"])
+    graphs = estimator.kernel_._graphs
+    vars(graphs)["neighbors"] = graphs.neighbors + 5
+    estimator.save(path)
+    with pytest.raises(ValueError, match="graphs do not fit together"):
+        GraphKernelSVC.load(path)
+
+
+def test_nothing_is_unpickled(estimators, path, graphs, monkeypatch):
+    def forbidden(*args, **kwargs):
+        raise AssertionError("unpickled")
+
+    for name, estimator in estimators.items():
+        estimator.save(path)
+        with monkeypatch.context() as patch:
+            patch.setattr(pickle, "loads", forbidden)
+            patch.setattr(pickle, "load", forbidden)
+            patch.setattr(pickle, "Unpickler", forbidden)
+            patch.setattr(torch, "load", forbidden)
+            patch.setattr(np, "load", forbidden)
+            loaded = sklofi.load(path)
+        assert_says_the_same(loaded, estimators[name], graphs)
+
+
+# Writing
+
+
+def test_a_failure_in_the_middle_leaves_the_old_file(saved, estimators, monkeypatch):
+    before = saved.read_bytes()
+
+    def full_disk(*args):
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full_disk)
+    with pytest.raises(OSError, match="No space"):
+        estimators["regressor"].save(saved)
+    assert saved.read_bytes() == before
+    assert os.listdir(saved.parent) == [saved.name]
+
+
+def test_saving_follows_links_and_the_rights_of_new_files(estimators, tmp_path):
+    target, link = tmp_path / "target", tmp_path / "link"
+    estimators["classifier"].save(target)
+    plain = tmp_path / "plain"
+    plain.touch()
+    assert stat.S_IMODE(target.stat().st_mode) == stat.S_IMODE(plain.stat().st_mode)
+    link.symlink_to(target)
+    estimators["vectorizer"].save(link)
+    assert link.is_symlink()
+    assert isinstance(sklofi.load(target), WLVectorizer)
+
+
+# Values
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *(None, True, 3, 10**30, 0.1, float("inf"), "ä\ud800", b"\x00", (), (1, ("a",)), [[]]),
+        *({"a": 1}, {1: "a", (2,): "b"}, {"!": 1}, frozenset([1, "a"])),
+        *(np.float32(0.1), np.int8(3), np.str_("a"), np.bool_(True), np.float64("inf")),
+    ],
+)
+def test_values_come_back_with_their_types(value):
+    arrays = {}
+    text = json.dumps(encode(value, "value", arrays), allow_nan=False)
+    again = decode(json.loads(text), arrays)
+    assert again == value
+    assert type(again) is type(value)
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        *(np.arange(3), np.zeros((0, 2)), np.array([True]), np.array(["a", "bc"])),
+        *(np.array([["a", 1], [None, (2, 3)]], dtype=object), np.float32([[1.5, np.nan]])),
+        np.arange(6).reshape(2, 3).T,
+    ],
+)
+def test_arrays_come_back_with_their_types(array, path):
+    arrays = {}
+    write_file(path, {"x": encode({"a.b": array, "a": {"b": array}}, "value", arrays)}, arrays)
+    description, arrays = read_file(path)
+    again = decode(description["x"], arrays)
+    for one in (again["a.b"], again["a"]["b"]):
+        assert one.dtype == array.dtype
+        assert one.flags.writeable
+        assert_array_equal(one, array)
+
+
+@pytest.mark.parametrize("value", [Colour.RED, io.StringIO(), print, 1j, np.datetime64(3, "s")])
+def test_other_values_are_refused(value):
+    with pytest.raises(TypeError, match="cannot be saved"):
+        encode([value], "value", {})
+
+
+# Files of former versions
+
+
+@pytest.mark.parametrize("folder", sorted(DATA.glob("format-*")), ids=lambda path: path.name)
+def test_files_of_every_format_can_be_read(folder, graphs):
+    expected = json.loads((folder / "outputs.json").read_text())
+    assert {f"{name}.safetensors" for name in expected} == {
+        path.name for path in folder.glob("*.safetensors")
+    }
+    for name, values in expected.items():
+        with warnings.catch_warnings():
+            # Machines of scikit-learn may come from another version of it.
+            warnings.simplefilter("ignore", InconsistentVersionWarning)
+            estimator = sklofi.load(folder / f"{name}.safetensors")
+        for one, other in zip(outputs(estimator, graphs), values, strict=True):
+            if one.dtype.kind == "U":
+                assert_array_equal(one, other)
+            else:
+                assert_allclose(one, other, rtol=1e-4, atol=1e-5)
