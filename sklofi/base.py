@@ -230,8 +230,7 @@ class BaseLoFI(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEstim
         if X_val is not None:
             validation = self._check_data(X_val, y_val, None, reset=False)
         if checkpoint is not None:
-            start = net_state(self.net_) if resume else None
-            call = describe_call(self, training, validation, start)
+            call = describe_call(self, training, validation, self.net_ if resume else None)
             checkpoint = Checkpoint(checkpoint, call)
             random_state = checkpoint.random_state(random_state)
         if validation is None and self.early_stopping:

@@ -193,8 +193,12 @@ class Checkpoint(Callback):
         )
 
 
-def describe_call(estimator: Any, training: Any, validation: Any, start: Any) -> dict[str, Any]:
-    """What the result of a fit depends on: parameters, data, and weights to start at."""
+def describe_call(
+    estimator: Any, training: Any, validation: Any, net: NeuralNet | None
+) -> dict[str, Any]:
+    """What the result of a fit depends on: parameters, data, and a net to start with."""
+    learned = ("weights", "optimizer", "generator")
+    start = None if net is None else [net_state(net)[name] for name in learned]
     data = [
         (graphs.fingerprint, graphs.labels, y, weight)
         for graphs, y, weight in filter(None, (training, validation))
