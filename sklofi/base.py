@@ -242,13 +242,13 @@ class BaseLoFI(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEstim
         try:
             if not resume:
                 self._build_net(training, random_state)
-            n_epochs = self.max_epochs
-            if checkpoint is not None:
-                n_epochs = checkpoint.n_epochs_left(self.net_, self.max_epochs)
-            if checkpoint is None or not checkpoint.is_finished:
-                self._train(training, validation, n_epochs, listeners)
-                if checkpoint is not None and not self.net_.is_interrupted_:
-                    checkpoint.write(self.net_, is_finished=True)
+            if checkpoint is None:
+                self._train(training, validation, self.max_epochs, listeners)
+            else:
+                n_epochs = checkpoint.resume(self.net_, self.max_epochs)
+                if not checkpoint.is_finished:
+                    self._train(training, validation, n_epochs, listeners)
+                    checkpoint.finish(self.net_)
         except BaseException:
             if not resume:
                 vars(self).pop("net_", None)

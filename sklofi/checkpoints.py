@@ -131,8 +131,8 @@ class Checkpoint(Callback):
         self.first_random_state.set_state(fresh.get_state())
         return fresh
 
-    def n_epochs_left(self, net: NeuralNet, max_epochs: int) -> int:
-        """Of those to be run; the state that was found has to be in the net."""
+    def resume(self, net: NeuralNet, max_epochs: int) -> int:
+        """Put what was found into the net; the number of epochs that are left to be run."""
         self.n_epochs_before = len(net.history)
         if self.found is not None:
             self.n_epochs_before = self.found["n_epochs_before"]
@@ -160,6 +160,10 @@ class Checkpoint(Callback):
                 },
             )
             self.last_written = time.monotonic()
+
+    def finish(self, net: NeuralNet) -> None:
+        if not net.is_interrupted_:
+            self.write(net, is_finished=True)
 
     def write(self, net: NeuralNet, *, is_finished: bool, **more: Any) -> None:
         state = {
