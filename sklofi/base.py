@@ -370,6 +370,7 @@ class BaseLoFI(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         )
         return (batch.to(self.net_.device) for batch, _ in loader)
 
+    @torch.inference_mode(False)
     def _build_net(self, training, random_state):
         device = _check_device(self.device)
         generator = torch.Generator().manual_seed(int(random_state.randint(2**31 - 1)))
@@ -385,6 +386,7 @@ class BaseLoFI(CallbackSupportMixin, TransformerMixin, BaseEstimator):
             module__readout=self.readout,
             module__dropout=self.dropout,
             module__generator=generator,
+            module__dtype=torch.float32,  # as the batches are, whatever torch's default is
             criterion=self._criterion,
             criterion__reduction="none",  # LoFINet weights the graphs itself
             optimizer=torch.optim.AdamW,
@@ -404,6 +406,7 @@ class BaseLoFI(CallbackSupportMixin, TransformerMixin, BaseEstimator):
         ).initialize()
         self.net_.start_(training, generator)
 
+    @torch.inference_mode(False)  # it also allows gradients, if the caller has forbidden them
     def _train(self, training, validation, epochs, listeners):
         """Run some epochs. Listeners are heard in this run and then forgotten."""
         net = self.net_

@@ -160,7 +160,7 @@ class GraphDataset(skorch.dataset.Dataset):
         self.encoder = encoder
         self.radius = radius
         self.n_layers = n_layers
-        self.y = torch.zeros(len(graphs)) if y is None else torch.from_numpy(y)
+        self.y = torch.from_numpy(np.zeros(len(graphs), np.float32) if y is None else y)
         self.weight = torch.from_numpy((weight / weight.mean()).astype(np.float32))
         self._whole, self._rows = _source(graphs, radius)
         egonet_sizes(self._whole, radius)  # refuses what is too large, now and not in training
@@ -398,7 +398,7 @@ class BatchLoader:
         n_graphs = len(self.dataset)
         order = np.arange(n_graphs)
         if self.generator is not None:
-            order = torch.randperm(n_graphs, generator=self.generator).numpy()
+            order = torch.randperm(n_graphs, generator=self.generator, device="cpu").numpy()
         rows = [order[i:j] for i, j in pairwise([*self._starts(order), n_graphs])]
         # Dropout treats equal nodes differently.
         merge = self.merge and (self.network is None or self.network.dropout == 0)
