@@ -22,6 +22,7 @@ from sklofi.nn import LoFINetwork
 PIECE_SIZE = 2**19
 
 
+@torch.inference_mode(False)  # it also allows gradients, if the caller has forbidden them
 def node_attribution(estimator: Any, X: Any, *, target: Any = None, n_steps: int = 32) -> Bunch:
     r"""Share out the prediction of each graph among its nodes.
 
@@ -126,6 +127,7 @@ def node_attribution(estimator: Any, X: Any, *, target: Any = None, n_steps: int
     )
 
 
+@torch.inference_mode(False)
 def mask_evidence(
     estimator: Any,
     X: Any,
@@ -203,7 +205,7 @@ def _explained(
         n_outputs = module.output.out_features
         others = -1 / (n_outputs - 1) if is_classifier(estimator) else 0.0
         weight = batch.x.new_full((len(batch), n_outputs), others)
-        weight[torch.arange(len(batch)), some] = 1
+        weight.scatter_(1, some[:, None], 1)
         yield batch, weight
 
 
@@ -237,7 +239,7 @@ def _columns(estimator: BaseLoFI, target: Any, n_graphs: int) -> Tensor | None:
     wanted = np.broadcast_to(values, n_graphs).tolist()
     if unknown := [one for one in wanted if one not in choices]:
         raise ValueError(f"target={unknown[0]!r} is none of {what}.")
-    return torch.tensor([choices[one] for one in wanted])
+    return torch.tensor([choices[one] for one in wanted], device="cpu")
 
 
 def _attribute(
@@ -295,6 +297,5 @@ def _attribute_through(
 
 def _way(none: Tensor, n_steps: int) -> Iterator[Tensor]:
     """Presences of nodes from nothing to all, in the middle of equal steps."""
-    with torch.enable_grad():
-        for step in range(n_steps):
-            yield torch.full_like(none, (step + 0.5) / n_steps).requires_grad_()
+    for step in range(n_steps):
+        yield torch.full_like(none, (step + 0.5) / n_steps).requires_grad_()

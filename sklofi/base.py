@@ -408,6 +408,7 @@ class BaseLoFI(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEstim
         )
         return (batch.to(self.net_.device) for batch, _ in loader)
 
+    @torch.inference_mode(False)
     def _build_net(self, training, random_state):
         architecture = {
             "n_features": self._encoder.n_columns,
@@ -432,6 +433,7 @@ class BaseLoFI(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEstim
             LoFINetwork,
             **{f"module__{name}": value for name, value in architecture.items()},
             module__generator=generator,
+            module__dtype=torch.float32,  # as the batches are, whatever torch's default is
             criterion=criterion,
             criterion__reduction="none",  # LoFINet weights the graphs itself
             optimizer=torch.optim.AdamW,
@@ -450,6 +452,7 @@ class BaseLoFI(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEstim
             verbose=0,  # ProgressLog speaks for us
         ).initialize()
 
+    @torch.inference_mode(False)  # it also allows gradients, if the caller has forbidden them
     def _train(self, training, validation, epochs, listeners):
         """Run some epochs. Listeners are heard in this run and then forgotten."""
         net = self.net_
@@ -509,6 +512,7 @@ class BaseLoFI(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEstim
         net = self._restored_net(state.pop("net_"), _check_device(self.device))
         vars(self).update(state, net_=net)
 
+    @torch.inference_mode(False)
     def _restored_net(self, state, device):
         architecture, criterion = check_architecture(state), CRITERIA[state["criterion"]]
         net = self._make_net(architecture, criterion, device, torch.Generator())

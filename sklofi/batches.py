@@ -97,9 +97,10 @@ class NodeEncoder:
             known = np.flatnonzero(columns < n_labels)
             x[known, columns[known]] = 1
         if graphs.features is not None:
-            features = (graphs.features[nodes] - self.feature_mean) / self.feature_scale
-            # Far beyond anything in training; the bound keeps squares within 32 bits.
-            x[:, n_labels:] = features.clip(-1e15, 1e15)
+            with np.errstate(over="ignore", under="ignore"):
+                features = (graphs.features[nodes] - self.feature_mean) / self.feature_scale
+                # Far beyond anything in training; the bound keeps squares within 32 bits.
+                x[:, n_labels:] = features.clip(-1e15, 1e15)
         return x
 
     def _check_same_kind(self, graphs: GraphSet, owner: str) -> None:
@@ -155,13 +156,15 @@ class GraphDataset(skorch.dataset.Dataset):
         weight: NDArray[np.float64] | None = None,
     ) -> None:
         encoder.check(graphs, handle_unknown, owner)
-        weight = np.ones(len(graphs)) if weight is None else weight / weight.max()
+        weight = np.ones(len(graphs)) if weight is None else weight
         self.graphs = graphs
         self.encoder = encoder
         self.radius = radius
         self.n_layers = n_layers
-        self.y = torch.zeros(len(graphs)) if y is None else torch.from_numpy(y)
-        self.weight = torch.from_numpy((weight / weight.mean()).astype(np.float32))
+        self.y = torch.from_numpy(np.zeros(len(graphs), np.float32) if y is None else y)
+        with np.errstate(under="ignore"):
+            weight = weight / weight.max()
+            self.weight = torch.from_numpy((weight / weight.mean()).astype(np.float32))
         self._whole, self._rows = _source(graphs, radius)
         egonet_sizes(self._whole, radius)  # refuses what is too large, now and not in training
         self._label_columns = encoder.label_columns(self._whole)
@@ -398,7 +401,7 @@ class BatchLoader:
         n_graphs = len(self.dataset)
         order = np.arange(n_graphs)
         if self.generator is not None:
-            order = torch.randperm(n_graphs, generator=self.generator).numpy()
+            order = torch.randperm(n_graphs, generator=self.generator, device="cpu").numpy()
         rows = [order[i:j] for i, j in pairwise([*self._starts(order), n_graphs])]
         # Dropout treats equal nodes differently.
         merge = self.merge and (self.network is None or self.network.dropout == 0)

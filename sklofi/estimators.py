@@ -449,7 +449,8 @@ class LoFIRegressor(RegressorMixin, BaseLoFI):
         return self._predictions(self._outputs(X))
 
     def _predictions(self, outputs):
-        y = self._target_mean + self._target_scale * outputs.double().numpy()
+        with np.errstate(under="ignore"):
+            y = self._target_mean + self._target_scale * outputs.double().numpy()
         return y.reshape(len(y), *self._target_shape)
 
     def __sklearn_tags__(self):
@@ -485,4 +486,5 @@ class LoFIRegressor(RegressorMixin, BaseLoFI):
 
     def _network_target(self, y):
         columns = y.reshape(len(y), -1)
-        return ((columns - self._target_mean) / self._target_scale).astype(np.float32)
+        with np.errstate(under="ignore"):
+            return ((columns - self._target_mean) / self._target_scale).astype(np.float32)

@@ -6,7 +6,6 @@ import copy
 import hashlib
 from collections.abc import Callable, Hashable
 from itertools import pairwise
-from threading import Lock
 from typing import Any
 
 import joblib
@@ -15,7 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from sklofi.graphs import GraphSet, check_same_labelling
+from sklofi.graphs import GraphSet, check_same_labelling, sharing
 from sklofi.vectorizers import GraphVectorizer, label_columns, labels_of, unary_counts
 
 # Columns in which more than this share of the rows have an entry are multiplied as a dense
@@ -162,18 +161,17 @@ class Shelf:
 
     def __init__(self) -> None:
         self._items: dict[Hashable, tuple[Any, int]] = {}  # used longest ago first
-        self._lock = Lock()
 
     def take(self, key: Hashable) -> Any:
         """What was put under a key, or None."""
-        with self._lock:
+        with sharing:
             if key not in self._items:
                 return None
             item = self._items[key] = self._items.pop(key)
             return item[0]
 
     def put(self, key: Hashable, item: Any, n_bytes: int) -> Any:
-        with self._lock:
+        with sharing:
             self._items.pop(key, None)
             self._items[key] = item, n_bytes
             while sum(size for _, size in self._items.values()) > KEPT_BYTES:

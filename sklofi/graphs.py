@@ -8,10 +8,12 @@ about networkx here and nowhere else.
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, fields, replace
 from itertools import pairwise
+from threading import Lock
 from typing import Any
 
 import networkx as nx
@@ -32,6 +34,14 @@ from sklofi.reading import (
 # this it would forget them in between.
 _arrivals: dict[bytes, dict[Hashable, Any]] = {}
 N_ARRIVALS = 2
+
+# Guards what threads share, for moments only. Nobody holds it while the process forks: the
+# child would wait for it forever.
+sharing = Lock()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=sharing.acquire, after_in_parent=sharing.release, after_in_child=sharing.release
+    )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -244,10 +254,11 @@ class GraphSet:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         fingerprint = state.pop("fingerprint")
-        tables = _arrivals.pop(fingerprint, {"fingerprint": fingerprint})
-        _arrivals[fingerprint] = tables  # as the last to arrive
-        if len(_arrivals) > N_ARRIVALS:
-            del _arrivals[next(iter(_arrivals))]
+        with sharing:
+            tables = _arrivals.pop(fingerprint, {"fingerprint": fingerprint})
+            _arrivals[fingerprint] = tables  # as the last to arrive
+            if len(_arrivals) > N_ARRIVALS:
+                del _arrivals[next(iter(_arrivals))]
         vars(self).update(state, _origin=None, _tables=tables)
         self._protect()
 
@@ -268,9 +279,12 @@ class GraphSet:
         return self._origin or (self, np.arange(len(self)))
 
     def keep(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        """What ``make()`` gives, made once and kept under a key with these graphs."""
+        """What ``make()`` gives, made once and kept under a key with these graphs.
+
+        Threads that come at once may each make it; all get what the first has made.
+        """
         if key not in self._tables:
-            self._tables[key] = make()
+            self._tables.setdefault(key, make())
         return self._tables[key]
 
     def check_arrays(self) -> None:

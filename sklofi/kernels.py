@@ -560,7 +560,8 @@ class GraphKernelSVR(RegressorMixin, BaseKernelMachine):
         y = y.astype(np.float64)
         (self._target_mean,), (self._target_scale,) = weighted_mean_and_scale(y[:, None], weight)
         inputs = self._fit_kernel(X, graphs)
-        standardised = (y - self._target_mean) / self._target_scale
+        with np.errstate(under="ignore"):
+            standardised = (y - self._target_mean) / self._target_scale
         self.svm_ = self._machine().fit(inputs, standardised, sample_weight=weight)
         return self
 
@@ -578,7 +579,8 @@ class GraphKernelSVR(RegressorMixin, BaseKernelMachine):
             Predicted targets.
         """
         standardised = np.concatenate([self.svm_.predict(x) for x in self._machine_inputs(X)])
-        return self._target_mean + self._target_scale * standardised
+        with np.errstate(under="ignore"):
+            return self._target_mean + self._target_scale * standardised
 
     def _machine(self):
         if self.solver_ == "gram":

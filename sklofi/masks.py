@@ -226,7 +226,7 @@ def read_mask(estimator: Any, layer: int = 0, mask: int = 0) -> Bunch:
     module = estimator.module_.layers[layer]
     with torch.no_grad():
         words = F.normalize(module.dictionary[mask], dim=-1).cpu().double().numpy()
-        inputs = torch.eye(words.shape[1], device=module.dictionary.device)
+        inputs = torch.from_numpy(np.eye(words.shape[1])).to(module.dictionary)
         assignments = module.assign(inputs, slice(mask, mask + 1))[:, 0].cpu().double().numpy()
         return Bunch(
             similarities=words,

@@ -8,6 +8,7 @@ graphs, estimators or training: tensors in, logits out.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -62,7 +63,11 @@ class LoFILayer(nn.Module):
         How histograms are compared.
 
     generator : torch.Generator, default=None
-        Source of the initial values; None is torch's global generator.
+        Source of the initial values, on the device where they start; None is torch's global
+        generator.
+
+    dtype : torch.dtype, default=None
+        Of the parameters; None is torch's default.
 
     Attributes
     ----------
@@ -82,13 +87,15 @@ class LoFILayer(nn.Module):
         kernel: str = "l1",
         *,
         generator: torch.Generator | None = None,
+        dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
         _check_choice("kernel", kernel, KERNELS)
         self.kernel = kernel
-        self.dictionary = nn.Parameter(torch.empty(n_masks, n_words, n_features))
-        self.histogram = nn.Parameter(torch.empty(n_masks, n_words))
-        self.temperature = nn.Parameter(torch.empty(n_masks))
+        kind = _kind(generator, dtype)
+        self.dictionary = nn.Parameter(torch.empty(n_masks, n_words, n_features, **kind))
+        self.histogram = nn.Parameter(torch.empty(n_masks, n_words, **kind))
+        self.temperature = nn.Parameter(torch.empty(n_masks, **kind))
         self.reset_parameters(generator)
 
     @torch.no_grad()
@@ -132,11 +139,12 @@ class LoFILayer(nn.Module):
         n_masks, _, n_features = self.dictionary.shape
         member_counts = egonets.column_sums(egonet_counts, len(x))
         words = x[draw(member_counts, keys, self.histogram.numel(), generator)]
-        noise = torch.empty(self.dictionary.shape).normal_(generator=generator)
+        kind = _kind(generator, self.dictionary.dtype)
+        noise = torch.empty(self.dictionary.shape, **kind).normal_(generator=generator)
         self.dictionary.copy_(noise * (INITIAL_NOISE * n_features**-0.5))
         self.dictionary.add_(F.normalize(words, dim=-1).view_as(self.dictionary))
 
-        factor = torch.empty(self.histogram.shape)
+        factor = torch.empty(self.histogram.shape, **kind)
         factor.uniform_(1 - INITIAL_NOISE, 1 + INITIAL_NOISE, generator=generator)
         self.histogram.copy_(factor)
         drawn = draw(egonet_counts, next_keys(keys, egonets), n_masks, generator)
@@ -198,6 +206,11 @@ class LoFILayer(nn.Module):
         return f"{n_features}, {n_masks}, {n_words}, kernel={self.kernel!r}"
 
 
+def _kind(generator: torch.Generator | None, dtype: torch.dtype | None) -> dict[str, Any]:
+    """Device and dtype of tensors that are filled by a generator, whatever torch's defaults."""
+    return {"device": None if generator is None else generator.device, "dtype": dtype}
+
+
 def draw(
     counts: Tensor, keys: Tensor, n_draws: int, generator: torch.Generator | None = None
 ) -> Tensor:
@@ -208,7 +221,7 @@ def draw(
     """
     order = keys.argsort().cpu()
     ends = counts.cpu().double()[order].cumsum(0)
-    places = torch.rand(n_draws, dtype=torch.float64, generator=generator) * ends[-1]
+    places = ends.new_empty(n_draws).uniform_(generator=generator) * ends[-1]
     return order[torch.searchsorted(ends, places, right=True).clamp_max(len(order) - 1)]
 
 
@@ -295,7 +308,11 @@ class LoFINetwork(nn.Module):
         Share of the node features that are dropped after each layer in training.
 
     generator : torch.Generator, default=None
-        Source of the initial values; None is torch's global generator.
+        Source of the initial values, on the device where they start; None is torch's global
+        generator.
+
+    dtype : torch.dtype, default=None
+        Of the parameters; None is torch's default.
     """
 
     node_mean: Tensor
@@ -316,6 +333,7 @@ class LoFINetwork(nn.Module):
         readout: str = "all",
         dropout: float = 0.0,
         generator: torch.Generator | None = None,
+        dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
         _check_choice("pooling", pooling, POOLINGS)
@@ -325,17 +343,20 @@ class LoFINetwork(nn.Module):
         self.readout = readout
         self.dropout = dropout
         widths = [n_features] + [n_masks] * (n_layers - 1)
+        kind = _kind(generator, dtype)
         self.layers = nn.ModuleList(
-            LoFILayer(width, n_masks, n_words, kernel, generator=generator) for width in widths
+            LoFILayer(width, n_masks, n_words, kernel, generator=generator, dtype=dtype)
+            for width in widths
         )
-        self.register_buffer("node_mean", torch.zeros(n_layers - 1, n_masks))
-        self.register_buffer("node_scale", torch.ones(n_layers - 1, n_masks))
+        self.register_buffer("node_mean", torch.zeros(n_layers - 1, n_masks, **kind))
+        self.register_buffer("node_scale", torch.ones(n_layers - 1, n_masks, **kind))
         n_embedding = n_masks * (n_layers if readout == "all" else 1)
-        self.register_buffer("embedding_mean", torch.zeros(n_embedding))
-        self.register_buffer("embedding_scale", torch.ones(n_embedding))
+        self.register_buffer("embedding_mean", torch.zeros(n_embedding, **kind))
+        self.register_buffer("embedding_scale", torch.ones(n_embedding, **kind))
         # skip_init, because nn.Linear fills itself from the global generator.
-        self.hidden = nn.utils.skip_init(nn.Linear, n_embedding, n_embedding)
-        self.output = nn.utils.skip_init(nn.Linear, n_embedding, n_outputs)
+        kind["device"] = self.embedding_mean.device  # it does not know torch's default
+        self.hidden = nn.utils.skip_init(nn.Linear, n_embedding, n_embedding, **kind)
+        self.output = nn.utils.skip_init(nn.Linear, n_embedding, n_outputs, **kind)
         self._reset_head(generator)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:

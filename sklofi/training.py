@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from typing import Any
@@ -23,6 +24,11 @@ from sklofi.targets import weighted_mean_and_scale
 # The most graphs, and nodes in them, that masks may start at.
 N_EXAMPLES = 256
 N_EXAMPLE_NODES = 2**14
+
+# The threads of torch do not survive a fork, and a child that counts on them waits forever.
+# torch's DataLoader does the same in its workers.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=lambda: torch.set_num_threads(1))
 
 
 class LoFINet(NeuralNet):
@@ -125,11 +131,11 @@ class LoFINet(NeuralNet):
         sizes = np.diff(dataset.graphs.node_offsets)
         if len(dataset) > N_EXAMPLES or sizes.sum() > N_EXAMPLE_NODES:
             # Some of them, drawn with chances in proportion to their weights.
-            uniform = torch.rand(len(dataset), dtype=torch.float64, generator=generator)
+            uniform = torch.empty_like(weight, dtype=torch.float64).uniform_(generator=generator)
             rows = (-uniform.log() / weight.double()).argsort().numpy()
             n_fitting = int(np.searchsorted(np.cumsum(sizes[rows]), N_EXAMPLE_NODES, side="right"))
             rows = rows[: max(1, min(n_fitting, N_EXAMPLES))]
-            weight = torch.ones(len(dataset))
+            weight = torch.ones_like(weight)
         batch = dataset.batch(rows, gradients=False)[0].to(self.device)
         self.module_.start_at_data_(
             batch.x, batch.egonets, batch.graphs, weight[rows].to(self.device), generator

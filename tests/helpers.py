@@ -1,9 +1,20 @@
 """Graphs and plain formulas that several test files use."""
 
+import locale
+import multiprocessing
+import os
+import random
+import sys
+import threading
+import warnings
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import networkx as nx
 import numpy as np
+import sklearn
+import torch
 
 
 def odd_graphs(n_graphs=30, seed=0, labels="abc", directed=False):
@@ -46,3 +57,107 @@ def write_tu(folder, name="SMALL", files=None, *, as_zip=True, **more):
         (folder / name).mkdir()
         for file_name, text in texts.items():
             (folder / name / file_name).write_text(text)
+
+
+def global_state():
+    """All that a library shares with the rest of a program, as one comparable string."""
+    numpy_state = np.random.get_state()
+    return repr(
+        {
+            "random": random.getstate(),
+            "numpy": [*map(str, numpy_state), numpy_state[1].tolist()],
+            "torch": torch.get_rng_state().tolist(),
+            "threads": (torch.get_num_threads(), torch.get_num_interop_threads()),
+            "dtype": torch.get_default_dtype(),
+            "device": torch.empty(0).device,
+            "deterministic": torch.are_deterministic_algorithms_enabled(),
+            "gradients": (torch.is_grad_enabled(), torch.is_inference_mode_enabled()),
+            "anomalies": torch.is_anomaly_enabled(),
+            "warnings": warnings.filters,
+            "floating point": np.geterr(),
+            "environment": dict(os.environ),
+            "path": sys.path,
+            "folder": os.getcwd(),
+            "locale": locale.setlocale(locale.LC_ALL),
+            "recursion": sys.getrecursionlimit(),
+            "switch": sys.getswitchinterval(),
+            "hooks": (sys.excepthook, threading.excepthook),
+            "scikit-learn": sklearn.get_config(),
+        }
+    )
+
+
+@contextmanager
+def torch_default(name, value):
+    """A setting of torch for some time, such as ``default_dtype``."""
+    before = getattr(torch, f"get_{name}")()
+    getattr(torch, f"set_{name}")(value)
+    try:
+        yield
+    finally:
+        getattr(torch, f"set_{name}")(before)
+
+
+@contextmanager
+def deterministic_torch():
+    torch.use_deterministic_algorithms(True)
+    try:
+        yield
+    finally:
+        torch.use_deterministic_algorithms(False)
+
+
+@contextmanager
+def warnings_as_errors():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        yield
+
+
+# What a user may have set around a call of ours.
+SURROUNDINGS = {
+    "no_grad": torch.no_grad,
+    "inference_mode": torch.inference_mode,
+    "default dtype": lambda: torch_default("default_dtype", torch.float64),
+    "default device": lambda: torch.device("meta"),  # where nothing can be computed
+    "deterministic": deterministic_torch,
+    "warnings are errors": warnings_as_errors,
+    "numpy raises": lambda: np.errstate(all="raise"),
+}
+
+
+@contextmanager
+def eager_threads():
+    """Let threads take turns as often as possible, so that they get into each other's way."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        yield
+    finally:
+        sys.setswitchinterval(before)
+
+
+def at_once(functions):
+    """What functions return that are called in threads of their own, all at the same time."""
+    start = threading.Barrier(len(functions))
+
+    def call(function):
+        start.wait()
+        return function()
+
+    with eager_threads(), ThreadPoolExecutor(len(functions)) as pool:
+        return [future.result(300) for future in [pool.submit(call, one) for one in functions]]
+
+
+def in_child(function, seconds=120):
+    """What a function returns in a forked process; a child that hangs is ended, and told of."""
+    context = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+    child = context.Process(target=lambda: sender.send(function()), daemon=True)
+    child.start()
+    try:
+        assert receiver.poll(seconds), f"The child has not answered for {seconds} seconds."
+        return receiver.recv()
+    finally:
+        child.kill()
+        child.join()

@@ -1,3 +1,4 @@
+import dataclasses
 import tracemalloc
 
 import networkx as nx
@@ -237,3 +238,15 @@ def test_weights_have_mean_one_and_count_in_all_statistics():
     assert_allclose(encoder.feature_scale, same.feature_scale)
     weighted = GraphDataset(graphs, encoder, radius=1, n_layers=2, weight=weight)
     assert_close(weighted.weight, torch.tensor([0.5, 1.0, 1.5]))
+
+
+def test_features_far_beyond_those_of_training_are_bounded_without_a_warning():
+    graphs = GraphSet.from_networkx([nx.path_graph(2)])
+    near, far = (
+        dataclasses.replace(graphs, features=np.array([[1.0], [2.0]]) * size)
+        for size in (1e-300, 1e30)
+    )
+    encoder = NodeEncoder.fit(near, np.ones(1))
+    with np.errstate(all="raise"):
+        x = encoder.encode(far, np.arange(2), encoder.label_columns(far))
+    assert x[:, 1].tolist() == [np.float32(1e15)] * 2

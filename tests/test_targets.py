@@ -16,3 +16,17 @@ def test_location_and_scale_of_numbers_of_any_size(size):
     values = size * np.array([[1.0], [2.0], [4.0]])
     mean, scale = weighted_mean_and_scale(values, np.array([1.0, 1.0, 2.0]))
     assert_allclose([mean / size, scale / size], [[2.75], [np.std([1, 2, 4, 4])]])
+
+
+def test_weights_that_sum_to_infinity_still_average():
+    values, weight = np.array([[1.0], [2.0], [3.0]]), np.full(3, 1e308)
+    assert np.array(weighted_mean_and_scale(values, weight)).ravel() == pytest.approx(
+        [2, np.sqrt(2 / 3)]
+    )
+
+
+def test_what_vanishes_is_no_error_for_those_who_let_numpy_raise():
+    values, weight = np.array([[1e300], [1e-300]]), np.array([1.0, 1e-320])
+    with np.errstate(all="raise"):
+        mean, _ = weighted_mean_and_scale(values, weight)
+    assert mean == [1e300]

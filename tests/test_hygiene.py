@@ -1,0 +1,238 @@
+"""Threads, processes, and what the library shares with the rest of a program.
+
+`tests/torture/test_hygiene.py` does the same for longer.
+"""
+
+import copy
+import gc
+import os
+import pickle
+import threading
+import time
+import weakref
+from contextlib import suppress
+from functools import partial
+
+import joblib
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+from numpy.testing import assert_allclose, assert_array_equal
+
+import sklofi.graphs
+from helpers import SURROUNDINGS, at_once, global_state, in_child, torch_default
+from sklofi import GraphKernelSVC, GraphKernelSVR, GraphSet, LoFIClassifier, LoFIRegressor
+from sklofi.datasets import make_motif_graphs
+from sklofi.gram import Shelf
+from sklofi.inspection import mask_evidence, mask_importance, node_attribution, read_mask
+
+QUICK = {"n_layers": 2, "n_masks": 4, "n_words": 3, "max_epochs": 3, "random_state": 0}
+ESTIMATORS = [
+    LoFIClassifier(**QUICK),
+    LoFIRegressor(**QUICK),
+    GraphKernelSVC(),
+    GraphKernelSVR(),
+    GraphKernelSVC(solver="linear", random_state=0),
+    GraphKernelSVC(probability=True),
+]
+ids = map(repr, ESTIMATORS)
+
+
+def all_numbers(estimator, X):
+    """What a fitted estimator says of graphs, by all ways to ask."""
+    numbers = {
+        name: getattr(estimator, name)(X)
+        for name in ("predict", "predict_proba", "transform", "decision_function")
+        if hasattr(estimator, name)
+    }
+    if hasattr(estimator, "module_"):
+        numbers["node_attribution"] = np.concatenate(node_attribution(estimator, X).attributions)
+    return numbers
+
+
+def assert_same_numbers(one, other, assert_same=assert_array_equal):
+    assert one.keys() == other.keys()
+    for name, values in one.items():
+        assert_same(values, other[name], err_msg=name)
+
+
+close = partial(assert_allclose, rtol=1e-4, atol=1e-6)
+
+
+# Threads
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=ids)
+def test_threads_predict_the_same(estimator, motifs):
+    graphs, y = GraphSet.from_networkx(motifs[0]), motifs[1]
+    fitted = estimator.fit(copy.copy(graphs), y)
+    expected = all_numbers(fitted, motifs[0])
+    for numbers in at_once([partial(all_numbers, fitted, graphs)] * 8):
+        assert_same_numbers(numbers, expected, close)
+
+
+def test_threads_fit_the_same_model(motifs):
+    graphs, y = GraphSet.from_networkx(motifs[0]), motifs[1]
+    expected = all_numbers(LoFIClassifier(**QUICK, dropout=0.2).fit(copy.copy(graphs), y), graphs)
+    fits = [partial(LoFIClassifier(**QUICK, dropout=0.2).fit, graphs, y) for _ in range(4)]
+    for fitted in at_once(fits):
+        assert_same_numbers(all_numbers(fitted, graphs), expected)
+
+
+def test_what_is_kept_is_the_same_for_all_threads():
+    graphs = GraphSet.from_networkx([nx.path_graph(3)])
+    both_make_it = threading.Barrier(2)
+
+    def make():
+        both_make_it.wait(10)
+        return object()
+
+    one, other = at_once([partial(graphs.keep, "key", make)] * 2)
+    assert one is other is graphs.keep("key", object)
+
+
+def test_graphs_can_arrive_in_several_threads_at_once(monkeypatch):
+    class Slow(dict):
+        def __iter__(self):
+            iterator = super().__iter__()
+            time.sleep(1e-4)  # let the others come in between
+            return iterator
+
+    monkeypatch.setattr(sklofi.graphs, "_arrivals", Slow())
+    messages = [pickle.dumps(GraphSet.from_networkx([nx.path_graph(n)])) for n in range(2, 8)]
+
+    def receive(first):
+        return [len(pickle.loads(messages[(first + i) % 6])) for i in range(30)]
+
+    assert at_once([partial(receive, i) for i in range(8)]) == [[1] * 30] * 8
+    assert len(sklofi.graphs._arrivals) == sklofi.graphs.N_ARRIVALS
+
+
+# Processes
+
+
+class SlowKey:
+    """A key that takes its time."""
+
+    is_being_read = threading.Event()
+
+    def __hash__(self):
+        self.is_being_read.set()
+        time.sleep(0.2)
+        return 0
+
+
+def test_a_fork_leaves_no_lock_closed():
+    shelf = Shelf()
+    thread = threading.Thread(target=shelf.take, args=[SlowKey()])
+    thread.start()
+    SlowKey.is_being_read.wait()
+    assert in_child(lambda: shelf.put("key", "item", 1), seconds=20) == "item"
+    thread.join()
+    message = pickle.dumps(GraphSet.from_networkx([nx.path_graph(3)]))
+    assert in_child(lambda: len(pickle.loads(message)), seconds=20) == 1
+
+
+def test_a_forked_child_does_not_wait_for_the_threads_of_its_parent():
+    graphs, y = make_motif_graphs(100, n_nodes=30, random_state=0)
+    graphs = GraphSet.from_networkx(graphs)
+
+    def fit():
+        return LoFIClassifier(n_layers=2, max_epochs=1, random_state=0).fit(graphs, y)
+
+    with torch_default("num_threads", 2):
+        classifier = fit()
+        expected = classifier.predict_proba(graphs)
+        predicted = in_child(lambda: classifier.predict_proba(graphs), seconds=30)
+        fitted = in_child(lambda: fit().predict_proba(graphs), seconds=30)
+    assert_allclose(predicted, expected, rtol=1e-4)
+    assert_allclose(fitted, expected, rtol=1e-2)  # rounding grows in training
+
+
+@pytest.mark.parametrize("backend", ["multiprocessing", "threading"])
+def test_workers_predict_the_same(backend, motifs):
+    graphs, y = GraphSet.from_networkx(motifs[0]), motifs[1]
+    for estimator in ESTIMATORS[:4]:
+        fitted = estimator.fit(graphs, y)
+        expected = all_numbers(fitted, graphs)
+        with joblib.parallel_backend(backend, n_jobs=2):
+            answers = joblib.Parallel()([joblib.delayed(all_numbers)(fitted, graphs)] * 2)
+        for numbers in answers:
+            assert_same_numbers(numbers, expected, close)
+
+
+# What is shared with the rest of the program
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=ids)
+def test_global_state_is_left_as_it_was_found(estimator, motifs):
+    graphs, y = motifs
+    before = global_state()
+    all_numbers(estimator.fit(graphs, y), graphs)
+    for wrong in ({"X": graphs, "y": [0] * 39}, {"X": [1], "y": [0]}, {"X": graphs, "y": [None]}):
+        with suppress(ValueError, TypeError):
+            estimator.fit(**wrong)
+            raise AssertionError("It should have failed.")
+    assert global_state() == before
+
+
+@pytest.mark.parametrize("name", SURROUNDINGS)
+def test_settings_of_the_user_change_no_number(name, motifs):
+    graphs, y = motifs
+    targets = y + np.arange(40) / 40
+
+    def numbers():
+        classifier = LoFIClassifier(**QUICK, dropout=0.1).fit(graphs, y)
+        pooled = LoFIClassifier(**QUICK, pooling="max", kernel="intersection").fit(graphs, y)
+        regressor = LoFIRegressor(**QUICK).fit(graphs, targets).partial_fit(graphs, targets)
+        return {
+            **all_numbers(classifier, graphs),
+            "pooled": pooled.predict_proba(graphs),
+            "regression": regressor.predict(graphs),
+            "kernel": GraphKernelSVC(probability=True).fit(graphs, y).predict_proba(graphs),
+            "importance": mask_importance(classifier, graphs, y, random_state=0).importances,
+            "evidence": np.concatenate(mask_evidence(classifier, graphs).attributions),
+            "mask": read_mask(classifier, 0, 0).assignments,
+        }
+
+    expected = numbers()
+    with SURROUNDINGS[name]():
+        before = global_state()
+        found = numbers()
+        assert global_state() == before
+    assert_same_numbers(found, expected)
+
+
+def test_a_network_follows_the_defaults_of_torch_unless_told_otherwise():
+    with SURROUNDINGS["default dtype"]():
+        assert {p.dtype for p in sklofi.nn.LoFINetwork(3, 2).parameters()} == {torch.float64}
+        network = sklofi.nn.LoFINetwork(3, 2, dtype=torch.float32)
+    assert {t.dtype for t in network.state_dict().values()} == {torch.float32}
+    with SURROUNDINGS["default device"]():
+        network = sklofi.nn.LoFINetwork(3, 2, generator=torch.Generator("cpu"))
+    assert {t.device.type for t in network.state_dict().values()} == {"cpu"}
+
+
+# Nothing is left behind
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=ids)
+def test_nobody_holds_on_to_graphs_that_were_fitted(estimator, motifs):
+    graphs, y = GraphSet.from_networkx(motifs[0]), motifs[1]
+    estimator.fit(graphs, y).predict(graphs[:5])
+    is_alive = weakref.ref(graphs)
+    estimator.fit(motifs[0], y)
+    del graphs
+    gc.collect()
+    assert is_alive() is None
+
+
+def test_fits_leave_no_threads_and_files_open(motifs):
+    graphs, y = motifs
+    counts = []
+    for _ in range(3):
+        for estimator in ESTIMATORS:
+            pickle.loads(pickle.dumps(estimator.fit(graphs, y))).predict(graphs)
+        counts.append((threading.active_count(), len(os.listdir("/proc/self/fd"))))
+    assert counts[1] == counts[2]
