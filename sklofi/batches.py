@@ -21,6 +21,7 @@ from sklofi.egonets import ClassTable, class_table, egonet_sizes, has_egonets
 from sklofi.fast import CountMatrix
 from sklofi.graphs import GraphSet, check_same_labelling, offsets_of, take_segments
 from sklofi.nn import LoFINetwork
+from sklofi.reading import show
 from sklofi.targets import weighted_mean_and_scale
 
 # Batches are prepared together up to so many nodes, and up to a scratch array of so many
@@ -74,8 +75,8 @@ class NodeEncoder:
             graph = int(np.searchsorted(graphs.node_offsets, node, side="right")) - 1
             name = list(graphs[graph])[node - graphs.node_offsets[graph]]
             raise ValueError(
-                f"Graph {graph}, node {name!r}, has the label"
-                f" {graphs.labels[graphs.label_ids[node]]!r}, which no training graph"
+                f"Graph {graph}, node {show(name)}, has the label"
+                f" {show(graphs.labels[graphs.label_ids[node]])}, which no training graph"
                 ' has. Set handle_unknown="ignore" to take it as an all-zero vector.'
             )
 

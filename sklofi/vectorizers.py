@@ -28,7 +28,7 @@ from sklofi.egonets import (
     neighbor_nodes,
 )
 from sklofi.graphs import GraphSet, as_graph_set, check_same_labelling, offsets_of
-from sklofi.reading import DEFAULT_NODE_LABEL
+from sklofi.reading import DEFAULT_NODE_LABEL, show
 
 # Names of features that would be longer are cut short.
 LONGEST_NAME = 100
@@ -414,7 +414,7 @@ def _label_name(label: Hashable) -> str:
         case frozenset():
             return f"{{{','.join(sorted(map(_label_name, label)))}}}"
         case _:
-            return repr(label)
+            return show(label)
 
 
 # Colours.
