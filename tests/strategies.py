@@ -135,6 +135,9 @@ VECTORS = st.one_of(
 
 
 
+RARELY = st.integers(0, 9).map(lambda number: number == 7)
+
+
 def one_of(values):
     """As hypothesis' sampled_from, which would hash and show the values."""
     return st.integers(0, len(values) - 1).map(values.__getitem__)
@@ -195,13 +198,13 @@ def graph_lists(draw, *, min_graphs=1, max_graphs=5, odd=False, labels=None, fea
             attributes["label"] = one_of(draw(st.lists(VALUES, min_size=1, max_size=3)))
         if which > 2:
             attributes["x"] = one_of(draw(st.lists(VECTORS, min_size=1, max_size=2)))
-    may_be_empty = odd and not draw(st.integers(0, 9))
+    may_be_empty = odd and draw(RARELY)
     one = single_graphs(attributes=attributes, min_nodes=0 if may_be_empty else 1)
     graphs = draw(st.lists(one, min_size=min_graphs, max_size=max_graphs))
-    if odd and not draw(st.integers(0, 9)):  # attributes on some nodes only
+    if odd and draw(RARELY):  # attributes on some nodes only
         for _, data in list(graphs[0].nodes(data=True))[:1]:
             data.clear()
-    if not draw(st.integers(0, 3)):  # the same graph twice
+    if draw(RARELY):  # the same graph twice
         graphs[-1] = graphs[0]
     views = st.sampled_from([None, *VIEWS])
     shown = [graph if (view := draw(views)) is None else view(graph) for graph in graphs]
@@ -264,11 +267,11 @@ def estimators(draw, graphs, kinds=(LoFIClassifier, LoFIRegressor, GraphKernelSV
     """An estimator that reads what the graphs have, or at times what they do not have."""
     kind = draw(st.sampled_from(kinds))
     names = {name for graph in graphs for _, data in graph.nodes(data=True) for name in data}
-    node_label = draw(st.sampled_from(["label"] * 12 + [None, None, "y", ("a", 1)]))
+    node_label = draw(st.sampled_from(["label"] * 16 + [None, None, "y", ("a", 1)]))
     if kind in (GraphKernelSVC, GraphKernelSVR):
         return draw(kernel_machines(kind, node_label))
     usual = "x" if "x" in names else None
-    node_features = draw(st.sampled_from([usual] * 12 + [None, None, "x", "label"]))
+    node_features = draw(st.sampled_from([usual] * 16 + [None, None, "x", "label"]))
     return draw(lofi(kind, node_label, node_features))
 
 
@@ -279,8 +282,6 @@ def tame_targets(n_graphs):
 
 
 def _as_container(kind, values):
-    if kind is np.array and len({np.shape(one) for one in values}) > 1:
-        return values  # numpy itself refuses these
     try:
         return kind(values)
     except Exception:  # what cannot be made cannot be passed
@@ -294,26 +295,31 @@ def _object_array(values):
     return array
 
 
-TARGET_VALUES = st.one_of(
+TARGET_VALUES = [
     st.integers(-1, 1),
-    st.sampled_from([0.0, 1.0, 0.5, 1e308, -1e308, 1.7e308, 1e-308, 5e-324, 2**63, 10**30, 10**5000]),
+    st.sampled_from(["a", "b", "", "\ud800", "1", "nan", "inf"]),
+    st.sampled_from([True, False, np.bool_(True), np.str_("a"), np.int8(1), np.float32(0.5)]),
+    st.sampled_from([0.0, 1.0, 0.5, 1e308, -1e308, 1.7e308, 1e-308, 5e-324]),
+    st.sampled_from([2**63, -(2**63), 10**30, 10**5000, Fraction(1, 3), Decimal("1e1000")]),
+    st.floats(),
     VALUES,
-)
+]
 
 
 @st.composite
 def odd_targets(draw, n_graphs):
     """Targets that are few values, of an odd shape or number or container."""
-    pool = draw(st.lists(TARGET_VALUES, min_size=1, max_size=3))
-    size = draw(st.sampled_from([n_graphs] * 6 + [0, n_graphs - 1, n_graphs + 1]))
-    index = draw(st.lists(st.integers(0, len(pool) - 1), min_size=size, max_size=size))
-    values = [pool[i] for i in index]
-    shape = draw(st.integers(0, 9))
-    if shape == 0:
+    which = draw(st.integers(0, len(TARGET_VALUES) - 1))  # mixed only where VALUES are
+    pool = draw(st.lists(TARGET_VALUES[which], min_size=1, max_size=3))
+    size = draw(st.sampled_from([n_graphs] * 15 + [0, n_graphs - 1, n_graphs + 1]))
+    index = draw(st.lists(st.integers(0, 2), min_size=size, max_size=size))
+    values = [pool[i % len(pool)] for i in [0, 1, *index][:size]]  # at least two of them, mostly
+    shape = draw(st.integers(0, 19))
+    if shape == 3:
         values = [[value] for value in values]
-    elif shape == 1:
+    elif shape == 4:
         values = [[value, value] for value in values]
-    elif shape == 2:
+    elif shape == 5:
         values = [values]
     kind = draw(
         st.sampled_from(
@@ -321,7 +327,7 @@ def odd_targets(draw, n_graphs):
         )
     )
     whole = st.sampled_from([None, "labels", 3, 0.5, {}, {"a": 1}, {0, 1}, iter([0, 1]), Plain()])
-    return draw(whole) if not draw(st.integers(0, 15)) else _as_container(kind, values)
+    return draw(whole) if draw(RARELY) else _as_container(kind, values)
 
 
 WEIGHT_VALUES = st.one_of(
@@ -332,15 +338,16 @@ WEIGHT_VALUES = st.one_of(
 
 @st.composite
 def odd_weights(draw, n_graphs):
-    size = draw(st.sampled_from([n_graphs] * 6 + [0, n_graphs - 1, n_graphs + 1]))
-    values = draw(st.lists(WEIGHT_VALUES, min_size=size, max_size=size))
-    if draw(st.booleans()):  # most lists hold something that is refused
-        values = [value if isinstance(value, (int, float)) else 1.0 for value in values]
-    if not draw(st.integers(0, 7)):
+    size = draw(st.sampled_from([n_graphs] * 15 + [0, n_graphs - 1, n_graphs + 1]))
+    # Mostly numbers that are odd, because anything else is refused.
+    extreme = [0, 0.0, 1, 2.5, 1e-308, 5e-324, 1e308, 1.7e308, 1e-30, 1e30, True]
+    of_all = draw(st.sampled_from([st.sampled_from(extreme), st.floats(0, 1e308), WEIGHT_VALUES]))
+    values = draw(st.lists(of_all, min_size=size, max_size=size))
+    if draw(RARELY):
         values = [[value] for value in values]
     kind = draw(st.sampled_from([list, tuple, np.array, _object_array, pd.Series]))
     whole = st.sampled_from(["balanced", 2, 0, float("nan"), {}, {0: 1}, iter([1, 1]), Plain()])
-    return draw(whole) if not draw(st.integers(0, 15)) else _as_container(kind, values)
+    return draw(whole) if draw(RARELY) else _as_container(kind, values)
 
 
 CONTAINERS = [

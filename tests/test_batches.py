@@ -172,7 +172,7 @@ def test_a_small_part_does_not_pay_for_the_whole():
 
 
 def test_a_graph_that_is_too_large_can_be_left_out(monkeypatch):
-    monkeypatch.setattr(egonets, "_memory_size", lambda: 64 * 2.0**30)
+    monkeypatch.setattr(egonets, "memory_size", lambda: 64 * 2.0**30)
     graphs = GraphSet.from_networkx([nx.path_graph(4), nx.star_graph(200_000)])
     with pytest.raises(MemoryError, match="Use a smaller radius, or leave out the largest"):
         dataset(graphs, radius=2)

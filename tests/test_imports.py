@@ -24,7 +24,7 @@ ALLOWED = {
     "paths": {"reading", "graphs", "vectorizers"},
     "gram": {"graphs", "vectorizers"},
     "walks": {"reading", "graphs", "egonets", "vectorizers", "gram"},
-    "kernels": {"reading", "graphs", "targets", "vectorizers", "paths", "gram", "walks"},
+    "kernels": {"reading", "graphs", "egonets", "targets", "vectorizers", "paths", "gram", "walks"},
     "comparison": {"drawing"},  # takes any estimator
     "batches": {"reading", "graphs", "egonets", "fast", "nn", "targets"},
     "training": {"batches", "targets"},
