@@ -146,7 +146,8 @@ class RandomWalkVectorizer(GraphVectorizer):
             (np.ones(graphs.n_nodes), label_of, np.arange(graphs.n_nodes + 1)),
             shape=(graphs.n_nodes, n_walks),
         )
-        levels, walks = [_sum_of_nodes(graphs, starts)], []
+        levels = [_sum_of_nodes(graphs, starts)]
+        walks: list[NDArray[np.int64]] = []
         for known in known_walks:
             _check_size(graphs, steps @ np.diff(starts.indptr), len(walks) + 1)
             starts = steps @ starts

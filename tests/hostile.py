@@ -146,7 +146,11 @@ def hostile_graphs_later(draw):
     training = draw(strategies.tame_lists(min_graphs=2, max_graphs=3))
     odd = draw(strategies.graph_lists(max_graphs=3, odd=True))
     tame = strategies.tame_lists(max_graphs=3)
-    return draw(strategies.estimators(training)), training, odd if draw(st.booleans()) else draw(tame)
+    return (
+        draw(strategies.estimators(training)),
+        training,
+        odd if draw(st.booleans()) else draw(tame),
+    )
 
 
 def predicts_hostile_graphs(case):

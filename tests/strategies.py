@@ -134,7 +134,6 @@ VECTORS = st.one_of(
 )
 
 
-
 RARELY = st.integers(0, 9).map(lambda number: number == 7)
 
 
@@ -209,7 +208,10 @@ def graph_lists(draw, *, min_graphs=1, max_graphs=5, odd=False, labels=None, fea
     views = st.sampled_from([None, *VIEWS])
     shown = [graph if (view := draw(views)) is None else view(graph) for graph in graphs]
     # A view may have lost all nodes.
-    return [view if may_be_empty or len(view) else graph for view, graph in zip(shown, graphs, strict=True)]
+    return [
+        view if may_be_empty or len(view) else graph
+        for view, graph in zip(shown, graphs, strict=True)
+    ]
 
 
 TAME = [

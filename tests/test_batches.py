@@ -7,7 +7,7 @@ import torch
 from numpy.testing import assert_allclose, assert_array_equal
 from torch.testing import assert_close
 
-from sklofi import GraphSet, egonets
+from sklofi import GraphSet, batches, egonets
 from sklofi.batches import BatchLoader, GraphDataset, NodeEncoder
 from sklofi.egonets import egonet_incidence, has_egonets
 from sklofi.nn import LoFINetwork
@@ -237,3 +237,24 @@ def test_weights_have_mean_one_and_count_in_all_statistics():
     assert_allclose(encoder.feature_scale, same.feature_scale)
     weighted = GraphDataset(graphs, encoder, radius=1, n_layers=2, weight=weight)
     assert_close(weighted.weight, torch.tensor([0.5, 1.0, 1.5]))
+
+
+def test_gradients_that_do_not_fit_are_refused_before_the_first_batch(monkeypatch):
+    graphs = GraphSet.from_networkx([labelled(range(n)) for n in (9, 3, 2)])
+    data = dataset(graphs)
+    network = LoFINetwork(9, 2, n_layers=2, n_masks=3, n_words=4)
+    needed = batches.BYTES_PER_NUMBER * 9 * 2 * 3 * 4  # of nine classes, in two layers
+    for batch_size, memory, refusal in [
+        (1, 2, None),
+        (1, 1.9, "A batch of 1 graphs has 9 different nodes, whose gradients take"),
+        (3, 2, "A batch of 3 graphs has 12 different nodes, whose gradients take"),
+    ]:
+        monkeypatch.setattr(egonets, "memory_size", lambda size=memory * needed: size)
+        loader = BatchLoader(data, batch_size, gradients=True)
+        assert len(list(loader)) == len(loader)  # without a network nothing is kept
+        loader.network = network
+        if refusal is None:
+            assert len(list(loader)) == len(loader)
+        else:
+            with pytest.raises(MemoryError, match=refusal):
+                next(iter(loader))
