@@ -17,16 +17,28 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sklofi.egonets import ClassTable, class_table, egonet_sizes, has_egonets
+from sklofi.egonets import (
+    ClassTable,
+    class_table,
+    egonet_sizes,
+    has_egonets,
+    is_too_large,
+    memory_size,
+)
 from sklofi.fast import CountMatrix
 from sklofi.graphs import GraphSet, check_same_labelling, offsets_of, take_segments
 from sklofi.nn import LoFINetwork
+from sklofi.reading import show
 from sklofi.targets import weighted_mean_and_scale
 
 # Batches are prepared together up to so many nodes, and up to a scratch array of so many
 # numbers (64 MiB).
 NODES_TOGETHER = 2**14
 SCRATCH_SIZE = 2**24
+
+# What a training step takes for each number that a layer computes: of each class of nodes
+# one for each mask and word.
+BYTES_PER_NUMBER = 16
 
 # Nodes per class that the size of a batch relies on, however many the whole set has.
 MAX_EXPECTED = 8
@@ -74,8 +86,8 @@ class NodeEncoder:
             graph = int(np.searchsorted(graphs.node_offsets, node, side="right")) - 1
             name = list(graphs[graph])[node - graphs.node_offsets[graph]]
             raise ValueError(
-                f"Graph {graph}, node {name!r}, has the label"
-                f" {graphs.labels[graphs.label_ids[node]]!r}, which no training graph"
+                f"Graph {graph}, node {show(name)}, has the label"
+                f" {show(graphs.labels[graphs.label_ids[node]])}, which no training graph"
                 ' has. Set handle_unknown="ignore" to take it as an all-zero vector.'
             )
 
@@ -188,6 +200,13 @@ class GraphDataset(skorch.dataset.Dataset):
     def nodes_per_class(self, merge: bool) -> float:
         """Over the whole set, at the level below the last with the most classes."""
         return self._whole.n_nodes / float(np.diff(self.table(merge).level_offsets)[:-1].max())
+
+    def class_bounds(self, rows: Sequence[NDArray[np.int64]], merge: bool) -> NDArray[np.int64]:
+        """Of each of several batches, how many classes a level has at most."""
+        table = self.table(merge)
+        most = np.diff(table.level_offsets).max()
+        of_graphs = np.diff(table.class_offsets).reshape(table.n_levels, -1).max(axis=0)
+        return np.array([min(most, of_graphs[self._rows[some]].sum()) for some in rows])
 
     def batch(
         self, rows: NDArray[np.int64], *, merge: bool = True, gradients: bool = True
@@ -373,7 +392,8 @@ class BatchLoader:
     Attributes
     ----------
     network : LoFINetwork or None
-        If set, its dropout decides in every epoch whether nodes can be merged at all.
+        If set, gradients are computed: its size decides whether there is memory for them,
+        its dropout in every epoch whether nodes can be merged at all.
     """
 
     network: LoFINetwork | None = None
@@ -405,6 +425,8 @@ class BatchLoader:
         rows = [order[i:j] for i, j in pairwise([*self._starts(order), n_graphs])]
         # Dropout treats equal nodes differently.
         merge = self.merge and (self.network is None or self.network.dropout == 0)
+        if self.network is not None:
+            self._check_size(rows, merge, self.network)
         n_classes = int(self.dataset.table(merge).level_offsets[-1])
         nodes_per_batch = self.dataset.graphs.n_nodes // len(rows)
         n_together = max(1, min(NODES_TOGETHER // (1 + nodes_per_batch), SCRATCH_SIZE // n_classes))
@@ -412,6 +434,26 @@ class BatchLoader:
             yield from self.dataset.batches(
                 rows[start : start + n_together], merge=merge, gradients=self.gradients
             )
+
+    def _check_size(
+        self, rows: Sequence[NDArray[np.int64]], merge: bool, network: LoFINetwork
+    ) -> None:
+        """Refuse batches whose gradients do not fit, before the first of them is begun."""
+        layer: Any = network.layers[0]
+        per_class = BYTES_PER_NUMBER * len(network.layers) * layer.histogram.numel()
+        table = self.dataset.table(merge)
+        if not is_too_large(per_class * int(np.diff(table.level_offsets).max())):
+            return  # as almost always, however batches are cut
+        n_classes = self.dataset.class_bounds(rows, merge)
+        if not is_too_large(per_class * n_classes.max()):
+            return
+        batch = int(n_classes.argmax())
+        raise MemoryError(
+            f"A batch of {len(rows[batch])} graphs has {n_classes[batch]:,} different nodes, whose"
+            f" gradients take {per_class * n_classes[batch] / 2**30:.1f} GiB; this machine has"
+            f" {memory_size() / 2**30:.1f} GiB of memory. Use a smaller batch_size, fewer masks,"
+            " words or layers, or leave out the largest graphs."
+        )
 
     def _starts(self, order: NDArray[np.int64]) -> Sequence[int]:
         """Where in an order of the graphs batches begin."""

@@ -102,9 +102,21 @@ def _compute_egonets(graphs: GraphSet, radius: int) -> sp.csr_array:
         size, first_size = np.diff(incidence.indptr), np.diff(one_step.indptr)
         bound = np.minimum(incidence @ first_size.astype(float), one_step @ size.astype(float))
         _check_size(graphs, np.minimum(bound, largest), step)
-        incidence = incidence @ one_step
+        incidence = _grown(incidence, one_step, np.flatnonzero(size < largest))
     incidence.sort_indices()
     return incidence
+
+
+def _grown(
+    incidence: sp.csr_array, one_step: sp.csr_array, rows: NDArray[np.integer]
+) -> sp.csr_array:
+    """One step further in some rows; the others hold all there is, as in a complete graph."""
+    grown = incidence[rows] @ one_step
+    if len(rows) == incidence.shape[0]:
+        return grown
+    others = np.setdiff1d(np.arange(incidence.shape[0]), rows)
+    both = sp.vstack([grown, incidence[others]], format="csr")
+    return both[np.argsort(np.concatenate([rows, others]))]
 
 
 def adjacency(graphs: GraphSet) -> sp.csr_array:
@@ -127,19 +139,24 @@ def neighbor_nodes(graphs: GraphSet) -> NDArray[np.integer]:
 def _check_size(graphs: GraphSet, bound: NDArray[np.float64], radius: int) -> None:
     """Refuse egonets that would not fit, given an upper bound of the size of each."""
     n_members = bound.sum()
-    needed, memory = BYTES_PER_MEMBER * n_members, _memory_size()
-    if needed > memory / 2:
+    needed = BYTES_PER_MEMBER * n_members
+    if is_too_large(needed):
         graph = int(np.add.reduceat(bound, graphs.node_offsets[:-1]).argmax())
         n_nodes = int(np.diff(graphs.node_offsets)[graph])
         raise MemoryError(
             f"Egonets of radius {radius} could have {n_members:,.0f} members in all, which"
             f" take {needed / 2**30:.1f} GiB to compute; this machine has"
-            f" {memory / 2**30:.1f} GiB of memory. The most are in graph {graph}, with"
+            f" {memory_size() / 2**30:.1f} GiB of memory. The most are in graph {graph}, with"
             f" {n_nodes:,} nodes. Use a smaller radius, or leave out the largest graphs."
         )
 
 
-def _memory_size() -> float:
+def is_too_large(n_bytes: float) -> bool:
+    """Whether something takes more than half of the memory, and so should not be begun."""
+    return n_bytes > memory_size() / 2
+
+
+def memory_size() -> float:
     """Memory of this machine in bytes, or of the container that limits it."""
     try:
         size = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))

@@ -27,6 +27,7 @@ from sklofi.reading import (
     read_adjacency,
     read_features,
     read_labels,
+    show,
 )
 
 # The tables of the graphs that this process was sent last. A worker of a parallel search
@@ -374,15 +375,16 @@ def _check_graph_set(
         raise ValueError("X holds no graphs (0 samples) while a minimum of 1 is required.")
     if node_features is not None and (X.features is None or node_features != X.node_features):
         raise ValueError(
-            f"node_features={node_features!r}, but X is a GraphSet that was made without"
-            f" them. Make it with GraphSet.from_networkx(graphs, node_features={node_features!r})."
+            f"node_features={show(node_features)}, but X is a GraphSet that was made without"
+            " them. Make it with GraphSet.from_networkx(graphs,"
+            f" node_features={show(node_features)})."
         )
     if node_label is None:
         return X.without_labels()
     if node_label not in (DEFAULT_NODE_LABEL, X.node_label):
         raise ValueError(
-            f"node_label={node_label!r}, but X is a GraphSet with other labels."
-            f" Make it with GraphSet.from_networkx(graphs, node_label={node_label!r})."
+            f"node_label={show(node_label)}, but X is a GraphSet with other labels."
+            f" Make it with GraphSet.from_networkx(graphs, node_label={show(node_label)})."
         )
     return X
 

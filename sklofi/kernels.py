@@ -24,6 +24,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, check_memory
 
+from sklofi.egonets import is_too_large, memory_size
 from sklofi.gram import (
     FunctionKernel,
     GraKeLKernel,
@@ -74,6 +75,9 @@ KERNELS: dict[str, Callable[..., GraphVectorizer]] = {
 
 # For more training graphs than this the kernel matrix (0.8 GB) is avoided where it can be.
 LARGEST_MATRIX = 10_000
+
+# What the computation of a kernel matrix takes at its peak, for each value.
+BYTES_PER_VALUE = 24
 
 # Kernel values that are computed at a time in prediction (256 MB).
 VALUES_TOGETHER = 2**25
@@ -178,11 +182,19 @@ class BaseKernelMachine(SavedEstimator, BaseEstimator):
                 f'solver="linear" needs a kernel with features, but {self.kernel!r} gives only'
                 f' kernel values. Use solver="gram", or one of {sorted(KERNELS)}.'
             )
-        if self.solver != "auto":
-            return self.solver
-        # By the size of the whole set, so that all folds of a search choose the same.
-        n_graphs = len(graphs.origin[0]) if isinstance(X, GraphSet) else len(graphs)
-        return "linear" if has_features and n_graphs > LARGEST_MATRIX else "gram"
+        solver = self.solver
+        if solver == "auto":
+            # By the size of the whole set, so that all folds of a search choose the same.
+            n_graphs = len(graphs.origin[0]) if isinstance(X, GraphSet) else len(graphs)
+            solver = "linear" if has_features and n_graphs > LARGEST_MATRIX else "gram"
+        needed = BYTES_PER_VALUE * len(graphs) ** 2
+        if solver == "gram" and is_too_large(needed):
+            raise MemoryError(
+                f"The kernel matrix of {len(graphs):,} graphs takes {needed / 2**30:.1f} GiB to"
+                f" compute; this machine has {memory_size() / 2**30:.1f} GiB of memory. Use"
+                f' solver="linear" with one of {sorted(KERNELS)}, or fewer graphs.'
+            )
+        return solver
 
     def _make_kernel(self):
         """An unfitted object that gives features or kernel values."""

@@ -16,6 +16,16 @@ from sklofi.vectorizers import GraphVectorizer, label_columns, labels_of, number
 # at a time, which bounds the working arrays.
 PAIRS_TOGETHER = 2**20
 
+# Pairs of nodes of all graphs; some millions are done in a second, so these take an hour.
+MOST_PAIRS = 2**33
+
+# Counts are added up when there are so many of them; a long path has a few for each of its
+# nodes and distances.
+PARTS_TOGETHER = 2**14
+
+# Of each pair of a graph and a triplet, how often it was found.
+Counts = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+
 
 class ShortestPathVectorizer(GraphVectorizer):
     """Counts of pairs of nodes by their labels and their distance.
@@ -95,17 +105,20 @@ class ShortestPathVectorizer(GraphVectorizer):
                 f"X has {n_labels:,} distinct node labels, too many to count pairs of them."
                 " Labels are categories that nodes share; names of nodes are not."
             )
+        _check_size(graphs)
         graph_of = np.repeat(np.arange(len(graphs)), np.diff(graphs.node_offsets))
         n_pairs = np.int64(n_labels) ** 2
-        found = []
+        found: list[Counts] = []
         for distance, sources, targets in _shortest_paths(graphs):
             pair = label_of[sources] * np.int64(n_labels) + label_of[targets]
             code, n_times = np.unique(graph_of[sources] * n_pairs + pair, return_counts=True)
             graph, pair = np.divmod(code, n_pairs)
             found.append((graph, distance * n_pairs + pair, n_times))
+            if len(found) == PARTS_TOGETHER:
+                found = [_add_up(found)]
         if not found:
             return sp.csr_array((len(graphs), len(self.triplets_))), self.triplets_
-        graph, triplet, n_times = map(np.concatenate, zip(*found, strict=True))
+        graph, triplet, n_times = _add_up(found)
         known = self.triplets_ @ np.array([n_labels, 1, n_pairs])
         column, codes = number_codes(triplet, known)
         counts = sp.coo_array(
@@ -117,6 +130,31 @@ class ShortestPathVectorizer(GraphVectorizer):
     def _names(self) -> list[str]:
         labels = self._label_names()
         return [f"{labels[a]}->{labels[b]}:{steps}" for a, b, steps in self.triplets_.tolist()]
+
+
+def _check_size(graphs: GraphSet) -> None:
+    """Refuse what would take hours."""
+    n_nodes = np.diff(graphs.node_offsets).astype(float)
+    n_pairs = (n_nodes**2).sum()
+    if n_pairs > MOST_PAIRS:
+        graph = int(n_nodes.argmax())
+        raise ValueError(
+            f"The graphs have {n_pairs:,.0f} pairs of nodes in all, too many to find the shortest"
+            f" path of each ({MOST_PAIRS:,} are possible). The most are in graph {graph}, with"
+            f" {n_nodes[graph]:,.0f} nodes. Leave out the largest graphs, or use another kernel"
+            ' such as "wl".'
+        )
+
+
+def _add_up(parts: list[Counts]) -> Counts:
+    """All counts of the same triplet in the same graph as one."""
+    graph, triplet, n_times = map(np.concatenate, zip(*parts, strict=True))
+    order = np.lexsort((triplet, graph))
+    graph, triplet = graph[order], triplet[order]
+    is_first = np.ones(len(order), dtype=bool)
+    is_first[1:] = (np.diff(graph) != 0) | (np.diff(triplet) != 0)
+    first = np.flatnonzero(is_first)
+    return graph[first], triplet[first], np.add.reduceat(n_times[order], first)
 
 
 def _shortest_paths(

@@ -15,7 +15,19 @@ from numpy.typing import NDArray
 
 DEFAULT_NODE_LABEL = "label"
 
+# Longer texts of values are cut short in messages.
+LONGEST_SHOWN = 100
+
 _MISSING = object()
+
+
+def show(value: Any) -> str:
+    """A value as a message shows it, short and whatever it is."""
+    try:
+        text = repr(value)
+    except Exception:  # a class of somebody else, or an integer of thousands of digits
+        return f"<{type(value).__name__}>"
+    return text if len(text) <= LONGEST_SHOWN else f"{text[:LONGEST_SHOWN]}..."
 
 
 def sort_labels(labels: Iterable[Hashable]) -> list[Hashable]:
@@ -91,7 +103,7 @@ def read_adjacency(
         degrees.extend(map(len, rows))
         # Where nodes are named by their number, names can be taken as they are. The
         # type matters too: True == 1, but to_networkx has to give True back.
-        if names == list(range(len(names))) and set(map(type, names)) == {int}:
+        if set(map(type, names)) == {int} and names == list(range(len(names))):
             neighbors.extend(chain.from_iterable(rows))
         else:
             number = dict(zip(names, range(len(names)), strict=True))
@@ -111,6 +123,11 @@ def _read_attribute(
     graphs: list[nx.Graph], nodes: list[list[Hashable]], name: Hashable
 ) -> list[Any] | None:
     """The attribute of every node, or None if no node has it."""
+    if not _is_hashable(name):
+        raise TypeError(
+            f"node_label and node_features name one attribute each, got {show(name)} of type"
+            f" {type(name).__name__}. Put several numbers into one attribute, as a vector."
+        )
     values = [
         attributes.get(name, _MISSING)
         for graph in graphs
@@ -122,7 +139,7 @@ def _read_attribute(
     if n_missing:
         position = next(i for i, value in enumerate(values) if value is _MISSING)
         raise ValueError(
-            f"{_locate(nodes, position)} has no attribute {name!r}, which other nodes"
+            f"{_locate(nodes, position)} has no attribute {show(name)}, which other nodes"
             f" have ({n_missing} of {len(values)} nodes lack it). Set it on every node,"
             f" for example with networkx.set_node_attributes."
         )
@@ -144,7 +161,7 @@ def read_labels(
         )
         if node_label != DEFAULT_NODE_LABEL:
             raise ValueError(
-                f"No node of any graph has the attribute {node_label!r} (node_label);"
+                f"No node of any graph has the attribute {show(node_label)} (node_label);"
                 f" the nodes have {_enumerate(others)}. Pass node_label=None for"
                 " graphs without labels."
             )
@@ -160,17 +177,18 @@ def read_labels(
         return None, ()
     try:
         distinct = dict.fromkeys(values)  # in the order of the nodes, unlike a set
-    except TypeError:
-        position = next(i for i, value in enumerate(values) if not _is_hashable(value))
+        has_nan = any(map(_is_nan, distinct))
+    except Exception:  # whatever a class of somebody else raises
+        position = _first_unusable(values)
         raise TypeError(
-            f"{_locate(nodes, position)} has the label {values[position]!r} of type"
-            f" {type(values[position]).__name__}, which is not hashable. Labels are"
-            " categories such as strings or integers; pass vectors through node_features."
+            f"{_locate(nodes, position)} has the label {show(values[position])} of type"
+            f" {type(values[position]).__name__}, which cannot be hashed and compared. Labels"
+            " are categories such as strings or integers; pass vectors through node_features."
         ) from None
-    if any(map(_is_nan, distinct)):
+    if has_nan:
         position = next(i for i, value in enumerate(values) if _is_nan(value))
         raise ValueError(
-            f"{_locate(nodes, position)} has the label NaN under {node_label!r}."
+            f"{_locate(nodes, position)} has the label NaN under {show(node_label)}."
             " Replace missing labels by a category of their own."
         )
     labels = sort_labels(distinct)
@@ -187,14 +205,12 @@ def read_features(
     values = _read_attribute(graphs, nodes, node_features)
     if values is None:
         raise ValueError(
-            f"No node of any graph has the attribute {node_features!r} (node_features)."
+            f"No node of any graph has the attribute {show(node_features)} (node_features)."
         )
-    try:
-        array = np.array(values)
-        array = np.empty(0) if array.dtype.kind in "SU" else array.astype(np.float64)
-    except (TypeError, ValueError):
-        array = np.empty(0)  # ragged or not numbers: the search below finds where
-    if array.ndim == 1 and len(array) == len(values):
+    array = _as_numbers(values)
+    if array is None:  # ragged or not numbers: the search finds where
+        raise _features_error(nodes, values, node_features)
+    if array.ndim == 1:
         array = array[:, None]
     if array.ndim != 2 or array.shape[1] == 0:
         raise _features_error(nodes, values, node_features)
@@ -204,7 +220,7 @@ def read_features(
         value = array[position][~usable[position]][0]
         what = "NaN" if math.isnan(value) else "an infinite or too large value"
         raise ValueError(
-            f"{_locate(nodes, position)} has {what} in its features {node_features!r}."
+            f"{_locate(nodes, position)} has {what} in its features {show(node_features)}."
             " Impute or remove it: features have to be finite, and below 3.4e38."
         )
     return array
@@ -214,36 +230,60 @@ def _features_error(nodes: list[list[Hashable]], values: list[Any], name: Hashab
     """Find the first node whose features do not fit, and say why."""
     width: int | None = None
     for position, value in enumerate(values):
-        try:
-            vector = np.atleast_1d(np.asarray(value, dtype=np.float64))
-            if np.asarray(value).dtype.kind in "SU":
-                raise TypeError("text")
-        except (TypeError, ValueError):
+        array = _as_numbers([value])
+        if array is None:
             return ValueError(
-                f"{_locate(nodes, position)} has {value!r} as its features {name!r}, which"
-                " is not a number or a vector of numbers; pass categories through node_label."
+                f"{_locate(nodes, position)} has {show(value)} as its features {show(name)}, which"
+                " is not a number or a vector of numbers below 3.4e38; pass categories through"
+                " node_label."
             )
+        vector = np.atleast_1d(array[0])
         width = len(vector) if width is None else width
         if vector.ndim != 1 or vector.size == 0 or len(vector) != width:
             return ValueError(
-                f"{_locate(nodes, position)} has features {name!r} of shape {vector.shape},"
+                f"{_locate(nodes, position)} has features {show(name)} of shape {vector.shape},"
                 f" but every node needs a vector of the same length as the first ({width})."
             )
-    return ValueError(f"The features {name!r} mix numbers and vectors of numbers.")
+    return ValueError(f"The features {show(name)} mix numbers and vectors of numbers.")
+
+
+def _as_numbers(values: list[Any]) -> NDArray[np.float64] | None:
+    """Values as one array, or None if they are ragged or not all of them real numbers."""
+    try:
+        array = np.array(values)
+        kind = array.dtype.kind
+        # numpy would read texts, count days, and drop imaginary parts.
+        if kind in "SUMmc" or (kind == "O" and any(isinstance(v, str | bytes) for v in array.flat)):
+            return None
+        with np.errstate(over="ignore"):  # what is too large becomes infinite
+            return array.astype(np.float64)
+    except Exception:  # whatever a class of somebody else raises
+        return None
 
 
 def _locate(nodes: Sequence[Sequence[Hashable]], position: int) -> str:
     """'Graph 3, node 'a'' for a position in the flat list of all nodes."""
     for index, names in enumerate(nodes):
         if position < len(names):
-            return f"Graph {index}, node {names[position]!r},"
+            return f"Graph {index}, node {show(names[position])},"
         position -= len(names)
     raise IndexError(position)
 
 
 def _enumerate(names: Sequence[Hashable]) -> str:
-    shown = ", ".join(map(repr, names[:5])) + (", ..." if len(names) > 5 else "")
+    shown = ", ".join(map(show, names[:5])) + (", ..." if len(names) > 5 else "")
     return f"the attributes {shown}" if names else "no attributes"
+
+
+def _first_unusable(values: list[Any]) -> int:
+    """The first value that cannot be hashed, or compared with itself or those before it."""
+    seen = {}
+    for position, value in enumerate(values):
+        try:
+            seen[value] = _is_nan(value)
+        except Exception:
+            return position
+    raise ValueError("All values can be used.")
 
 
 def _is_nan(value: Any) -> bool:
@@ -256,6 +296,6 @@ def _is_nan(value: Any) -> bool:
 def _is_hashable(value: Any) -> bool:
     try:
         hash(value)
-    except TypeError:
+    except Exception:
         return False
     return True

@@ -11,6 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from sklofi.graphs import GraphSet, as_graph_set
+from sklofi.reading import show
 
 
 def check_training_data(
@@ -28,11 +29,12 @@ def check_training_data(
     `target_checks` are the arguments of scikit-learn's validation of y.
     """
     graphs = as_graph_set(X, node_label, node_features)
-    y = validate_data(estimator, X="no_validation", y=y, **target_checks)
+    y = check_targets(estimator, y, **target_checks)
     if len(y) != len(graphs):
         raise ValueError(
             f"X has {len(graphs)} graphs, but y has {len(y)} targets; every graph needs one."
         )
+    sample_weight = _read_numbers(sample_weight, "sample_weight")
     if sample_weight is not None and not np.asarray(sample_weight).any():
         raise ValueError(
             "All sample weights are zero (sample_weight); at least one graph needs a"
@@ -45,9 +47,72 @@ def check_training_data(
     return graphs, y, weight
 
 
+def check_targets(estimator: Any, y: Any, **target_checks: Any) -> NDArray[Any]:
+    """y as an array, checked by scikit-learn once it is certain that it can be read."""
+    is_numeric = target_checks.get("y_numeric", False)
+    y = _read_numbers(y, "y") if is_numeric else _read_classes(y)
+    return validate_data(estimator, X="no_validation", y=y, **target_checks)
+
+
+def _read_numbers(values: Any, name: str) -> Any:
+    """Values as they are, or as an array of floats if numpy does not take them for numbers."""
+    if values is None:
+        return None
+    array = _read_array(values, name)
+    if array.dtype.kind not in "OSUMmV":
+        return values
+    numbers = np.empty(array.size)
+    for position, value in enumerate(array.flat):
+        try:
+            numbers[position] = float(value)
+        except Exception:  # whatever a class of somebody else raises
+            raise ValueError(
+                f"Value {position} of {name} is {show(value)} of type {type(value).__name__},"
+                " which is not a real number."
+            ) from None
+    return numbers.reshape(array.shape)
+
+
+def _read_classes(values: Any) -> Any:
+    """Values as they are, if they can be compared with each other."""
+    array = _read_array(values, "y")
+    if values is not None and array.dtype == object:
+        for position, value in enumerate(array.flat):
+            try:
+                hash(value), bool(value != value)
+            except Exception:  # whatever a class of somebody else raises
+                raise TypeError(
+                    f"Value {position} of y is {show(value)} of type {type(value).__name__}, which"
+                    " cannot be hashed and compared. Classes are strings or integers."
+                ) from None
+        try:
+            np.unique(array)
+        except Exception:
+            kinds = sorted({type(value).__name__ for value in array.flat})
+            raise TypeError(
+                f"y has classes of the types {', '.join(kinds)}, which cannot be sorted. Classes"
+                " are all strings, or all integers."
+            ) from None
+    return values
+
+
+def _read_array(values: Any, name: str) -> NDArray[Any]:
+    try:
+        array = np.asarray(values)
+    except Exception as error:  # lists of different lengths, or whatever a class raises
+        raise ValueError(
+            f"{name} cannot be made an array ({error}). Pass a list or an array with one value"
+            " for each graph."
+        ) from error
+    if array.size == 0:
+        raise ValueError(f"{name} is empty; pass one value for each graph.")
+    return array
+
+
 def check_classes(y: NDArray[Any]) -> NDArray[Any]:
     """The distinct classes, at least two, in ascending order."""
-    check_classification_targets(y)
+    with np.errstate(invalid="ignore"):  # scikit-learn tries whether floats are integers
+        check_classification_targets(y)
     classes = np.unique(y)
     if len(classes) < 2:
         raise ValueError(

@@ -25,10 +25,11 @@ from sklofi.egonets import (
     count_classes,
     distinct_rows,
     first_positions,
+    is_too_large,
     neighbor_nodes,
 )
 from sklofi.graphs import GraphSet, as_graph_set, check_same_labelling, offsets_of
-from sklofi.reading import DEFAULT_NODE_LABEL
+from sklofi.reading import DEFAULT_NODE_LABEL, show
 from sklofi.storage import SavedEstimator
 
 # Names of features that would be longer are cut short.
@@ -37,7 +38,8 @@ LONGEST_NAME = 100
 # Strings that would be taken for something else if they stood without quotes.
 _LOOK_LIKE_VALUES = {"None", "True", "False", "inf", "nan"}
 
-# Counts written in unary may take up to this many ones (25 GB).
+# What counts written in unary take at the peak, for each one; at most 2 ** 31 are possible.
+BYTES_PER_ONE = 40
 MOST_ONES = 2**31
 
 
@@ -415,7 +417,7 @@ def _label_name(label: Hashable) -> str:
         case frozenset():
             return f"{{{','.join(sorted(map(_label_name, label)))}}}"
         case _:
-            return repr(label)
+            return show(label)
 
 
 # Colours.
@@ -524,7 +526,7 @@ def unary_counts(counts: sp.csr_array, largest: NDArray[np.int64] | None = None)
            [0., 0., 1., 1., 1.]])
     """
     n_all = counts.sum()
-    if n_all > MOST_ONES:
+    if n_all > MOST_ONES or is_too_large(BYTES_PER_ONE * n_all):
         raise MemoryError(
             f"Counts of {n_all:,.0f} in all are too many to be written in unary, as histogram"
             f" intersection (unary=True) needs them. Use the linear kernel."

@@ -15,7 +15,7 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from sklofi.egonets import adjacency
+from sklofi.egonets import adjacency, is_too_large, memory_size
 from sklofi.gram import normalize_kernel
 from sklofi.graphs import GraphSet, as_graph_set, check_same_labelling
 from sklofi.reading import DEFAULT_NODE_LABEL
@@ -37,6 +37,12 @@ WALK_PRECISION = 1e-12
 # The factor from a term of the series to the next, in the long run. Nearer to 1, it would
 # take thousands of terms.
 LARGEST_GROWTH = 0.99
+
+# What it takes at its peak to count walks by their start, for each entry of the result.
+BYTES_PER_ENTRY = 80
+
+# What walks between the nodes of two graphs take, for each pair of nodes.
+BYTES_PER_PAIR = 40
 
 # Squares of counts have to be numbers, too.
 MOST_WALKS = 1e150
@@ -142,8 +148,10 @@ class RandomWalkVectorizer(GraphVectorizer):
             (np.ones(graphs.n_nodes), label_of, np.arange(graphs.n_nodes + 1)),
             shape=(graphs.n_nodes, n_walks),
         )
-        levels, walks = [_sum_of_nodes(graphs, starts)], []
+        levels = [_sum_of_nodes(graphs, starts)]
+        walks: list[NDArray[np.int64]] = []
         for known in known_walks:
+            _check_size(graphs, steps @ np.diff(starts.indptr), len(walks) + 1)
             starts = steps @ starts
             first = np.repeat(label_of, np.diff(starts.indptr)).astype(np.int64)
             column, codes = number_codes(
@@ -251,6 +259,7 @@ class RandomWalkKernel(
         self._validate_params()
         self.__dict__.pop("decay_", None)  # a fit that fails leaves nothing half-fitted
         graphs = as_graph_set(X, self.node_label, None)
+        _check_pairs(graphs, graphs)
         radii = spectral_radii(graphs)
         # Without edges there are no steps to weigh.
         decay = self.decay or 0.5 / max(radii.max() ** 2, 1)
@@ -294,6 +303,7 @@ class RandomWalkKernel(
         check_is_fitted(self)
         graphs = as_graph_set(X, self.node_label, None)
         check_same_labelling(graphs, self._graphs.label_ids is not None, type(self).__name__)
+        _check_pairs(graphs, self._graphs)
         n_steps = self._n_steps(self.decay_, spectral_radii(graphs), self._largest_radius)
         rows = [
             np.hstack([self._walks(a, b, self.decay_, n_steps) for b in _blocks(self._graphs)])
@@ -364,6 +374,19 @@ class RandomWalkKernel(
         return np.add.reduceat(by_graph, b.node_offsets[:-1], axis=1)
 
 
+def _check_size(graphs: GraphSet, n_kinds: NDArray[np.float64], n_steps: int) -> None:
+    """Refuse walks of more kinds than fit, given an upper bound for those of each node."""
+    needed = BYTES_PER_ENTRY * n_kinds.sum()
+    if is_too_large(needed):
+        graph = int(np.add.reduceat(n_kinds, graphs.node_offsets[:-1]).argmax())
+        raise MemoryError(
+            f"Walks of {n_steps} steps could be of {n_kinds.sum():,.0f} kinds, counted at each"
+            f" node, which take {needed / 2**30:.1f} GiB; this machine has"
+            f" {memory_size() / 2**30:.1f} GiB of memory. The most are in graph {graph}. Use"
+            " fewer steps (n_iter of a kernel machine), or labels that more nodes share."
+        )
+
+
 def _sum_of_nodes(graphs: GraphSet, rows: sp.csr_array) -> sp.csr_array:
     """Add the rows of the nodes of each graph."""
     sums = sp.csr_array(
@@ -392,6 +415,18 @@ def spectral_radii(graphs: GraphSet) -> NDArray[np.float64]:
         largest = np.maximum.reduceat(grown, graphs.node_offsets[:-1])
         x = np.maximum(grown / np.repeat(largest, n_nodes), 1e-200)
     return bound - 1
+
+
+def _check_pairs(a: GraphSet, b: GraphSet) -> None:
+    """Refuse graphs whose pairs of nodes do not fit."""
+    n_a, n_b = (int(np.diff(graphs.node_offsets).max()) for graphs in (a, b))
+    needed = BYTES_PER_PAIR * n_a * n_b
+    if is_too_large(needed):
+        raise MemoryError(
+            f"Graphs of {n_a:,} and {n_b:,} nodes have {n_a * n_b:,} pairs of nodes, whose walks"
+            f" take {needed / 2**30:.1f} GiB; this machine has {memory_size() / 2**30:.1f} GiB of"
+            " memory. Leave out the largest graphs, or use RandomWalkVectorizer."
+        )
 
 
 def _blocks(graphs: GraphSet) -> Iterator[GraphSet]:

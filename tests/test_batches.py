@@ -8,7 +8,7 @@ import torch
 from numpy.testing import assert_allclose, assert_array_equal
 from torch.testing import assert_close
 
-from sklofi import GraphSet, egonets
+from sklofi import GraphSet, batches, egonets
 from sklofi.batches import BatchLoader, GraphDataset, NodeEncoder
 from sklofi.egonets import egonet_incidence, has_egonets
 from sklofi.nn import LoFINetwork
@@ -173,7 +173,7 @@ def test_a_small_part_does_not_pay_for_the_whole():
 
 
 def test_a_graph_that_is_too_large_can_be_left_out(monkeypatch):
-    monkeypatch.setattr(egonets, "_memory_size", lambda: 64 * 2.0**30)
+    monkeypatch.setattr(egonets, "memory_size", lambda: 64 * 2.0**30)
     graphs = GraphSet.from_networkx([nx.path_graph(4), nx.star_graph(200_000)])
     with pytest.raises(MemoryError, match="Use a smaller radius, or leave out the largest"):
         dataset(graphs, radius=2)
@@ -250,3 +250,24 @@ def test_features_far_beyond_those_of_training_are_bounded_without_a_warning():
     with np.errstate(all="raise"):
         x = encoder.encode(far, np.arange(2), encoder.label_columns(far))
     assert x[:, 1].tolist() == [np.float32(1e15)] * 2
+
+
+def test_gradients_that_do_not_fit_are_refused_before_the_first_batch(monkeypatch):
+    graphs = GraphSet.from_networkx([labelled(range(n)) for n in (9, 3, 2)])
+    data = dataset(graphs)
+    network = LoFINetwork(9, 2, n_layers=2, n_masks=3, n_words=4)
+    needed = batches.BYTES_PER_NUMBER * 9 * 2 * 3 * 4  # of nine classes, in two layers
+    for batch_size, memory, refusal in [
+        (1, 2, None),
+        (1, 1.9, "A batch of 1 graphs has 9 different nodes, whose gradients take"),
+        (3, 2, "A batch of 3 graphs has 12 different nodes, whose gradients take"),
+    ]:
+        monkeypatch.setattr(egonets, "memory_size", lambda size=memory * needed: size)
+        loader = BatchLoader(data, batch_size, gradients=True)
+        assert len(list(loader)) == len(loader)  # without a network nothing is kept
+        loader.network = network
+        if refusal is None:
+            assert len(list(loader)) == len(loader)
+        else:
+            with pytest.raises(MemoryError, match=refusal):
+                next(iter(loader))

@@ -5,6 +5,7 @@ import pickle
 import subprocess
 import sys
 import weakref
+from fractions import Fraction
 
 import networkx as nx
 import numpy as np
@@ -361,3 +362,67 @@ def test_without_labels_slices_still_share_their_tables():
     assert graphs.keep("key", object) is not kept
     assert graphs.without_labels().keep("egonets", dict) is graphs.keep("egonets", dict)
     assert one.without_labels() is one
+
+
+class NoRepr:
+    def __repr__(self):
+        raise RuntimeError
+
+
+class NoComparison:
+    def __eq__(self, other):
+        return np.array([True, False])
+
+    def __hash__(self):
+        return 1
+
+
+class NoHash:
+    def __hash__(self):
+        raise RuntimeError
+
+
+@pytest.mark.parametrize("label", [NoComparison(), NoHash(), [1]])
+def test_labels_of_classes_that_fail_are_located(label):
+    with pytest.raises(TypeError, match=r"Graph 0, node 1, .*cannot be hashed and compared"):
+        GraphSet.from_networkx([labelled_path(["a", label])])
+
+
+def test_names_and_values_that_cannot_be_shown_are_named_by_their_type():
+    graph = nx.Graph([(NoRepr(), 10**5000)])
+    with pytest.raises(ValueError, match="Graph 0, node <int>, has no attribute 'label'"):
+        next(iter(graph.nodes(data=True)))[1]["label"] = "a"
+        GraphSet.from_networkx([graph])
+    with pytest.raises(ValueError, match="node 0, has <NoRepr> as its features 'x'"):
+        GraphSet.from_networkx([labelled_path("a", x=[NoRepr()])], node_features="x")
+
+
+def test_names_that_do_not_compare_to_numbers_are_read():
+    name = NoComparison()
+    graph = nx.Graph()
+    graph.add_node(name)
+    assert next(iter(GraphSet.from_networkx([graph])[0])) is name
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        1j,
+        np.datetime64("2020-01-01"),
+        np.timedelta64(1),
+        10**400,
+        NoRepr(),
+        b"1",
+        [Fraction(1), "1"],
+    ],
+    ids=range(7),
+)
+def test_what_numpy_would_turn_into_other_numbers_is_no_feature(value):
+    with pytest.raises(ValueError, match=r"node 0, has .* which is not a number"):
+        GraphSet.from_networkx([labelled_path("a", x=[value])], node_features="x")
+
+
+def test_several_names_are_not_the_name_of_an_attribute():
+    graph = labelled_path("ab", x=[1, 2], y=[3, 4])
+    with pytest.raises(TypeError, match=r"name one attribute each, got \['x', 'y'\] of type list"):
+        GraphSet.from_networkx([graph], node_features=["x", "y"])

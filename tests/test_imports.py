@@ -20,16 +20,17 @@ ALLOWED = {
     "egonets": {"graphs"},
     "fast": set(),
     "nn": {"fast"},
-    "targets": {"graphs"},
+    "targets": {"reading", "graphs"},
     "vectorizers": {"reading", "storage", "graphs", "egonets"},
     "paths": {"reading", "graphs", "vectorizers"},
     "gram": {"graphs", "vectorizers"},
     "walks": {"reading", "storage", "graphs", "egonets", "vectorizers", "gram"},
     "kernels": {
-        *("reading", "storage", "graphs", "targets", "vectorizers", "paths", "gram", "walks"),
+        *("reading", "storage", "graphs", "egonets", "targets", "vectorizers", "paths", "gram"),
+        "walks",
     },
     "comparison": {"drawing"},  # takes any estimator
-    "batches": {"graphs", "egonets", "fast", "nn", "targets"},
+    "batches": {"reading", "graphs", "egonets", "fast", "nn", "targets"},
     "training": {"batches", "targets"},
     "checkpoints": {"storage"},
     "base": {

@@ -1,8 +1,14 @@
+from decimal import Decimal
+from fractions import Fraction
+
+import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from sklofi.targets import weighted_mean_and_scale
+from sklofi import GraphKernelSVC
+from sklofi.targets import check_training_data, weighted_mean_and_scale
 
 
 def test_constant_columns_are_centred_but_not_blown_up():
@@ -30,3 +36,62 @@ def test_what_vanishes_is_no_error_for_those_who_let_numpy_raise():
     with np.errstate(all="raise"):
         mean, _ = weighted_mean_and_scale(values, weight)
     assert mean == [1e300]
+
+
+GRAPHS = [nx.path_graph(n) for n in (1, 2, 3)]
+
+
+def check(y, sample_weight=None, **checks):
+    return check_training_data(
+        GraphKernelSVC(), GRAPHS, y, sample_weight, node_label="label", **checks
+    )
+
+
+@pytest.mark.parametrize(
+    "y, match",
+    [
+        (["a", "b", "c"], "Value 0 of y is .*'a'.* of type str_, which is not a real number"),
+        ([1, 2j, 3], "Complex data not supported"),
+        ([1, 2, 10**400], r"Value 2 of y is 10000*\.\.\. of type int, which is not a real number"),
+        ([1, [2, 3], 4], r"y cannot be made an array \(.*Pass a list"),
+        (["1", "nan", "2"], "Input y contains NaN"),
+        ([], "y is empty; pass one value for each graph"),
+        (np.array(["2020-01-01"] * 3, "M8[D]"), "Value 0 of y is .*2020.*not a real number"),
+    ],
+)
+def test_targets_that_are_no_numbers_are_located(y, match):
+    with pytest.raises(ValueError, match=match):
+        check(y, y_numeric=True)
+
+
+def test_numbers_of_any_type_are_targets():
+    _, y, _ = check([Fraction(1, 2), Decimal("1.5"), "2.5"], y_numeric=True)
+    assert_allclose(y, [0.5, 1.5, 2.5])
+
+
+@pytest.mark.parametrize(
+    "y, match",
+    [
+        ([None, 1, "a"], "y has classes of the types NoneType, int, str, which cannot be sorted"),
+        ([pd.NA, "a", "b"], "Value 0 of y is <NA> of type NAType, which cannot be hashed"),
+        ([{}, {}, {}], "Value 0 of y is {} of type dict, which cannot be hashed"),
+    ],
+)
+def test_classes_that_cannot_be_told_apart_are_located(y, match):
+    with pytest.raises(TypeError, match=match):
+        check(y)
+
+
+@pytest.mark.parametrize(
+    "weight, match",
+    [
+        ("balanced", "Value 0 of sample_weight is .*'balanced'.*not a real number"),
+        ([1, "a", 2], "Value 1 of sample_weight is .*'a'.*not a real number"),
+        ([1, [2], 3], "sample_weight cannot be made an array"),
+        ([1, 10**400, 2], "Value 1 of sample_weight"),
+        ([], "sample_weight is empty"),
+    ],
+)
+def test_weights_that_are_no_numbers_are_located(weight, match):
+    with pytest.raises(ValueError, match=match):
+        check([0, 1, 1], weight)
