@@ -2,13 +2,17 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test torture results lint format clean
+.PHONY: demo test test-oldest torture results lint format clean
 
 demo: .venv/.installed-demo
 	$(BIN)/python examples/plot_first_steps.py
 
 test: .venv/.installed-test lint
 	$(BIN)/python -m pytest -n 2
+
+# The tests on the oldest versions that pyproject.toml allows; the old torch brings gigabytes of CUDA.
+test-oldest: .venv-oldest/.installed-test
+	.venv-oldest/bin/python -m pytest -n 2
 
 # Tries to break every promise, for less than an hour.
 torture: .venv/.installed-test
@@ -29,7 +33,7 @@ format: .venv/.installed-test
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf .venv
+	rm -rf .venv .venv-oldest
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
@@ -40,4 +44,12 @@ clean:
 
 .venv/.installed-test: .venv/bin/python pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --constraint constraints.txt --editable ".[test]"
+	touch $@
+
+.venv-oldest/bin/python:
+	$(PYTHON) -m venv .venv-oldest
+
+# Wheels only: what has none would be compiled.
+.venv-oldest/.installed-test: .venv-oldest/bin/python pyproject.toml constraints-oldest.txt
+	.venv-oldest/bin/python -m pip install --only-binary :all: --constraint constraints-oldest.txt --editable ".[test]"
 	touch $@

@@ -3,7 +3,7 @@ import os
 import pickle
 import re
 import sys
-from inspect import signature
+from inspect import getdoc, signature
 
 import joblib
 import networkx as nx
@@ -953,8 +953,8 @@ def test_tags_tell_what_the_estimators_are():
 
 
 def documented_parameters(estimator_class):
-    section = estimator_class.__doc__.split("Attributes\n")[0]
-    return dict(re.findall(r"^    (\w+) : (.+)$", section, flags=re.MULTILINE))
+    section = getdoc(estimator_class).split("Attributes\n")[0]
+    return dict(re.findall(r"^(\w+) : (.+)$", section, flags=re.MULTILINE))
 
 
 @pytest.mark.parametrize("estimator_class", [LoFIClassifier, LoFIRegressor])

@@ -3,6 +3,7 @@
 import pickle
 import re
 from concurrent.futures import ThreadPoolExecutor
+from inspect import getdoc
 
 import joblib
 import networkx as nx
@@ -466,8 +467,8 @@ def test_docstrings_tell_the_same():
     """Both list every parameter, and describe shared ones in the same words."""
     sections = []
     for kind in (GraphKernelSVC, GraphKernelSVR):
-        text = kind.__doc__.split("Parameters\n    ----------\n")[1].split("\n    Attributes")[0]
-        parts = re.split(r"^    (?=\w+ : )", text, flags=re.M)[1:]
+        text = getdoc(kind).split("Parameters\n----------\n")[1].split("\nAttributes")[0]
+        parts = re.split(r"^(?=\w+ : )", text, flags=re.M)[1:]
         section = {part.split(" : ")[0]: part for part in parts}
         assert set(section) == set(kind().get_params(deep=False))
         sections.append(section)

@@ -84,7 +84,8 @@ def test_methods_without_a_grid_have_nothing_to_do(small_set, monkeypatch, capsy
 def test_an_average_of_seeds_averages(small_set, monkeypatch):
     protocol.FOLDS.write_text(json.dumps(protocol.make_folds()))
     X, y, _ = protocol.load("MUTAG")
-    monkeypatch.setattr(AveragedClassifier, "member", partial(LoFIClassifier, max_epochs=2))
+    quick = staticmethod(partial(LoFIClassifier, max_epochs=2))  # binds no self, like a class
+    monkeypatch.setattr(AveragedClassifier, "member", quick)
     together = AveragedClassifier(n_seeds=2, random_state=3).fit(X, y, X, y)
     alone = [LoFIClassifier(max_epochs=2, random_state=seed) for seed in (6, 7)]
     expected = [one.fit(X, y, X_val=X, y_val=y).predict_proba(X) for one in alone]
