@@ -246,8 +246,8 @@ class GraphSet:
         fingerprint = state.pop("fingerprint")
         tables = _arrivals.pop(fingerprint, {"fingerprint": fingerprint})
         _arrivals[fingerprint] = tables  # as the last to arrive
-        if len(_arrivals) > N_ARRIVALS:
-            del _arrivals[next(iter(_arrivals))]
+        if len(_arrivals) > N_ARRIVALS:  # in two threads at once, perhaps
+            _arrivals.pop(next(iter(_arrivals)), None)
         vars(self).update(state, _origin=None, _tables=tables)
         self._protect()
 

@@ -26,6 +26,7 @@ ALLOWED = {
     "walks": {"reading", "graphs", "egonets", "vectorizers", "gram"},
     "kernels": {"reading", "graphs", "targets", "vectorizers", "paths", "gram", "walks"},
     "comparison": {"drawing"},  # takes any estimator
+    "cluster": {"graphs"},
     "batches": {"graphs", "egonets", "fast", "nn", "targets"},
     "training": {"batches", "targets"},
     "base": {"reading", "graphs", "nn", "targets", "batches", "training"},
