@@ -15,6 +15,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from joblib import parallel_config
+from joblib._dask import DaskDistributedBackend
 
 from sklofi.graphs import GraphSet
 
@@ -64,13 +65,41 @@ def on_cluster(client: Any = None) -> Iterator[None]:
     except ImportError as error:
         raise ImportError('on_cluster needs Dask: pip install "sklofi[cluster]".') from error
     lasting = _LastingClient(get_client() if client is None else client)
+    backend = _Backend(client=lasting, wait_for_workers_timeout=WAIT_FOR_WORKERS)
     try:
-        with parallel_config(
-            backend="dask", client=lasting, wait_for_workers_timeout=WAIT_FOR_WORKERS
-        ):
+        with parallel_config(backend=backend):
             yield
     finally:
         lasting.forget()
+
+
+class _Backend(DaskDistributedBackend):
+    """joblib's backend, corrected where it would wait for ever or not send anything."""
+
+    def effective_n_jobs(self, n_jobs: int) -> int:
+        """Cores of the cluster. If there is but one, joblib would fit in this process."""
+        return max(2, super().effective_n_jobs(n_jobs))
+
+    def submit(self, func: Any, callback: Any = None) -> Any:
+        outcome = super().submit(func, callback)
+
+        def report_failure(done: Any) -> None:
+            # Such as a fit that killed its workers. joblib calls back for results alone, and
+            # would wait for this one.
+            if done.exception() is not None:
+                callback(done.exception())
+
+        outcome.add_done_callback(report_failure)
+        return outcome
+
+    def retrieve_result_callback(self, out: Any) -> Any:
+        if isinstance(out, BaseException):
+            raise out
+        return super().retrieve_result_callback(out)
+
+    async def _to_func_args(self, func: Any) -> Any:
+        batch, tasks = await super()._to_func_args(func)
+        return batch, [(_run_here, [task, *args], named) for task, args, named in tasks]
 
 
 class _LastingClient:
@@ -83,11 +112,6 @@ class _LastingClient:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._client, name)
 
-    def ncores(self) -> dict[str, int]:
-        """Cores by worker. For a single one joblib would send nothing and fit right here."""
-        cores: dict[str, int] = self._client.ncores()
-        return dict.fromkeys(cores, 2) if sum(cores.values()) == 1 else cores
-
     async def scatter(self, data: Any, **_: Any) -> Any:
         """The future of some data, which joblib passes to tasks in place of them.
 
@@ -99,14 +123,6 @@ class _LastingClient:
         if data not in self._graph_sets:
             self._graph_sets[data] = self._send(data)
         return self._graph_sets[data]
-
-    def submit(self, function: Callable[..., Any], **options: Any) -> Any:
-        if "tasks" in options:  # else it is joblib asking whether there are workers
-            options["tasks"] = [
-                (_run_here, [task, *arguments], named)
-                for task, arguments, named in options["tasks"]
-            ]
-        return self._client.submit(function, **options)
 
     def forget(self) -> None:
         """Let the workers drop the graphs, even if joblib still holds on to this client."""

@@ -180,6 +180,14 @@ def test_a_search_outlives_its_workers(client, many, tmp_path, n_deaths):
     assert there.best_params_ == here.best_params_
 
 
+def test_a_fit_that_kills_its_workers_ends_the_search(client, many, tmp_path, monkeypatch):
+    """joblib alone would wait for it for ever."""
+    X, y = many
+    monkeypatch.setattr(client.cluster.scheduler, "allowed_failures", 0)
+    with on_cluster(client), pytest.raises(distributed.KilledWorker, match="on 1 different"):
+        svc_search(MortalSVC(tmp_path, n_deaths=1)).fit(X, y)
+
+
 def test_a_single_worker_is_a_cluster_too(many):
     X, y = many
     with distributed.Client(
