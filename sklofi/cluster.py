@@ -53,12 +53,13 @@ def on_cluster(client: Any = None) -> Iterator[None]:
     >>> from sklofi import GraphKernelSVC, GraphSet
     >>> from sklofi.cluster import on_cluster
     >>> from sklofi.datasets import make_motif_graphs
-    >>> graphs, y = make_motif_graphs(40, random_state=0)
+    >>> graphs, y = make_motif_graphs(100, random_state=0)
     >>> X = GraphSet.from_networkx(graphs)
     >>> search = GridSearchCV(GraphKernelSVC(), {"n_iter": [1, 2, 3]}, cv=2)
-    >>> with Client(processes=False, dashboard_address=None) as client, on_cluster(client):
-    ...     search.fit(X, y).best_score_
-    np.float64(1.0)
+    >>> with Client(processes=False, dashboard_address=":0") as client, on_cluster(client):
+    ...     search = search.fit(X, y)
+    >>> bool(search.best_score_ > 0.9)
+    True
     """
     try:
         from dask.distributed import get_client
