@@ -53,7 +53,7 @@ def on_cluster(client: Any = None) -> Iterator[None]:
     >>> from sklofi import GraphKernelSVC, GraphSet
     >>> from sklofi.cluster import on_cluster
     >>> from sklofi.datasets import make_motif_graphs
-    >>> graphs, y = make_motif_graphs(100, random_state=0)
+    >>> graphs, y = make_motif_graphs(200, random_state=0)
     >>> X = GraphSet.from_networkx(graphs)
     >>> search = GridSearchCV(GraphKernelSVC(), {"n_iter": [1, 2, 3]}, cv=2)
     >>> with Client(processes=False, dashboard_address=":0") as client, on_cluster(client):
