@@ -131,7 +131,8 @@ def compare(
     tasks = [(name, fold) for fold in range(len(folds)) for name in estimators]
     # Every task carries all estimators, so that a worker imports what they need with its
     # first task; what it imports later, loky would take for a leak of memory.
-    run = Parallel(n_jobs=n_jobs, return_as="generator")(
+    # Results one by one are for the progress bar; Ray's backend can give them all at once only.
+    run = Parallel(n_jobs=n_jobs, return_as="generator" if verbose else "list")(
         delayed(_fit_and_score)(estimators, name, scorers[name], X, y, *folds[fold])
         for name, fold in tasks
     )

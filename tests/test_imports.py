@@ -31,6 +31,7 @@ ALLOWED = {
     },
     "comparison": {"drawing"},  # takes any estimator
     "batches": {"reading", "graphs", "egonets", "fast", "nn", "targets"},
+    "cluster": {"graphs"},
     "training": {"batches", "targets"},
     "checkpoints": {"storage"},
     "base": {
