@@ -436,8 +436,8 @@ class BatchLoader:
         self, rows: Sequence[NDArray[np.int64]], merge: bool, network: LoFINetwork
     ) -> None:
         """Refuse batches whose gradients do not fit, before the first of them is begun."""
-        n_numbers = len(network.layers) * network.layers[0].histogram.numel()
-        per_class = BYTES_PER_NUMBER * n_numbers
+        histograms: list[Any] = [layer.histogram for layer in network.layers]
+        per_class = BYTES_PER_NUMBER * sum(histogram.numel() for histogram in histograms)
         table = self.dataset.table(merge)
         if not is_too_large(per_class * int(np.diff(table.level_offsets).max())):
             return  # as almost always, however batches are cut

@@ -164,6 +164,7 @@ def weighted_mean_and_scale(
     largest = np.abs(values).max(axis=0)
     largest[largest == 0] = 1
     values = values / largest  # so that squares neither overflow nor vanish
+    weight = weight / weight.max()
     mean = np.average(values, axis=0, weights=weight)
     scale = np.sqrt(np.average((values - mean) ** 2, axis=0, weights=weight))
     return largest * mean, np.where(scale <= 10 * eps, 1.0, largest * scale)
