@@ -439,8 +439,8 @@ class BatchLoader:
         self, rows: Sequence[NDArray[np.int64]], merge: bool, network: LoFINetwork
     ) -> None:
         """Refuse batches whose gradients do not fit, before the first of them is begun."""
-        layer: Any = network.layers[0]
-        per_class = BYTES_PER_NUMBER * len(network.layers) * layer.histogram.numel()
+        histograms: list[Any] = [layer.histogram for layer in network.layers]
+        per_class = BYTES_PER_NUMBER * sum(histogram.numel() for histogram in histograms)
         table = self.dataset.table(merge)
         if not is_too_large(per_class * int(np.diff(table.level_offsets).max())):
             return  # as almost always, however batches are cut

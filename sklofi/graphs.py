@@ -375,9 +375,8 @@ def _check_graph_set(
         raise ValueError("X holds no graphs (0 samples) while a minimum of 1 is required.")
     if node_features is not None and (X.features is None or node_features != X.node_features):
         raise ValueError(
-            f"node_features={show(node_features)}, but X is a GraphSet that was made without"
-            " them. Make it with GraphSet.from_networkx(graphs,"
-            f" node_features={show(node_features)})."
+            f"node_features={show(node_features)}, but X is a GraphSet that was made without them."
+            f" Make it with GraphSet.from_networkx(graphs, node_features={show(node_features)})."
         )
     if node_label is None:
         return X.without_labels()

@@ -87,6 +87,10 @@ CALIBRATION_FOLDS = 5
 
 LINEAR_ITERATIONS = 10_000
 
+# C times the weight of a graph. libsvm goes towards it by steps of bounded length, so that
+# beyond this it may never arrive.
+LARGEST_C = 1e10
+
 
 @dataclass(kw_only=True, eq=False, repr=False)
 class BaseKernelMachine(SavedEstimator, BaseEstimator):
@@ -195,6 +199,15 @@ class BaseKernelMachine(SavedEstimator, BaseEstimator):
                 f' solver="linear" with one of {sorted(KERNELS)}, or fewer graphs.'
             )
         return solver
+
+    def _check_weights(self, weight):
+        """See that the solver comes to an end."""
+        largest = self.C * weight.max()
+        if not largest <= LARGEST_C:
+            raise ValueError(
+                f"C times the largest weight of a graph is {largest:.3g}; above {LARGEST_C:.0e} the"
+                " solver may never end. Scale sample_weight down, or use a smaller C."
+            )
 
     def _make_kernel(self):
         """An unfitted object that gives features or kernel values."""
@@ -379,6 +392,7 @@ class GraphKernelSVC(ClassifierMixin, BaseKernelMachine):
             graphs, y, weight = graphs[weighted], y[weighted], weight[weighted]
             self.classes_ = check_classes(y)
             class_of = np.searchsorted(self.classes_, y)
+        self._check_weights(weight)
         n_folds = min(CALIBRATION_FOLDS, np.bincount(class_of).min())
         if self.probability and n_folds < 2:
             rare = self.classes_.tolist()[np.bincount(class_of).argmin()]
@@ -569,6 +583,7 @@ class GraphKernelSVR(RegressorMixin, BaseKernelMachine):
         graphs, y, weight = check_training_data(
             self, X, y, sample_weight, node_label=self._labels_from, y_numeric=True
         )
+        self._check_weights(weight)
         y = y.astype(np.float64)
         (self._target_mean,), (self._target_scale,) = weighted_mean_and_scale(y[:, None], weight)
         inputs = self._fit_kernel(X, graphs)

@@ -44,7 +44,8 @@ def _label_key(label: Hashable) -> tuple[Any, ...]:
         case None:
             return ("0",)
         case Real():
-            return ("1 number", label)
+            # numpy would compare within the range of a type of 16 bits.
+            return ("1 number", label.item() if isinstance(label, np.generic) else label)
         case str():
             return ("2 str", label)
         case bytes():

@@ -401,9 +401,10 @@ def label_columns(graphs: GraphSet, known: list[Hashable]) -> tuple[NDArray[np.i
     if graphs.label_ids is None:
         return np.zeros(graphs.n_nodes, dtype=np.int32), 1
     column_of = {label: column for column, label in enumerate(known)}
-    for label in graphs.labels:
-        column_of.setdefault(label, len(column_of))
-    columns = np.array([column_of[label] for label in graphs.labels], dtype=np.int32)
+    columns = np.zeros(len(graphs.labels), dtype=np.int32)
+    # A slice has the labels of the whole set, though not all of them occur in it.
+    for i in np.unique(graphs.label_ids).tolist():
+        columns[i] = column_of.setdefault(graphs.labels[i], len(column_of))
     return columns[graphs.label_ids], len(column_of)
 
 

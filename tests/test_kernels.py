@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, SVR, LinearSVC
 
 from helpers import odd_graphs
-from sklofi import GraphKernelSVC, GraphKernelSVR, GraphSet, WLVectorizer, gram, kernels
+from sklofi import GraphKernelSVC, GraphKernelSVR, GraphSet, WLVectorizer, egonets, gram, kernels
 from sklofi.datasets import load_graph_atlas, make_motif_graphs
 from sklofi.kernels import (
     RandomWalkKernel,
@@ -480,3 +480,18 @@ def test_tables_are_not_for_kernels():
     X, y = make_classification(20, random_state=0)
     with pytest.raises(ValueError, match="array of 2 dimensions, but a list of networkx graphs"):
         GraphKernelSVC().fit(X, y)
+
+
+@pytest.mark.parametrize("machine", [GraphKernelSVC, GraphKernelSVR])
+def test_weights_with_which_the_solver_would_not_end_are_refused(machine):
+    graphs = [nx.path_graph(2), nx.path_graph(2), nx.path_graph(3)]
+    with pytest.raises(ValueError, match=r"weight of a graph is 1e\+30; .* Scale sample_weight"):
+        machine().fit(graphs, [0, 1, 1], sample_weight=[1, 1e30, 1])
+
+
+def test_a_kernel_matrix_that_does_not_fit_is_refused(motifs, monkeypatch):
+    graphs, y = motifs
+    monkeypatch.setattr(egonets, "memory_size", lambda: 24 * len(y) ** 2 * 2 - 1)
+    with pytest.raises(MemoryError, match=r'kernel matrix of \d+ graphs .* Use solver="linear"'):
+        GraphKernelSVC().fit(graphs, y)
+    GraphKernelSVC(solver="linear").fit(graphs, y)

@@ -6,7 +6,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from helpers import gram_of_counters, odd_graphs
-from sklofi import paths
+from sklofi import GraphSet, paths
 from sklofi.kernels import ShortestPathVectorizer
 
 
@@ -55,3 +55,18 @@ def test_too_many_labels_are_refused(monkeypatch):
     monkeypatch.setattr(paths, "label_columns", lambda graphs, known: (np.zeros(3, int), 2**31))
     with pytest.raises(ValueError, match="2,147,483,648 distinct node labels, too many"):
         ShortestPathVectorizer().fit([graph])
+
+
+def test_too_many_pairs_are_refused_before_they_are_searched():
+    graphs = GraphSet.from_networkx([nx.path_graph(3), nx.star_graph(100_000)])
+    with pytest.raises(
+        ValueError, match=r"10,000,200,010 pairs of nodes .* in graph 1, with 100,0"
+    ):
+        ShortestPathVectorizer().fit(graphs)
+
+
+def test_counts_that_are_added_up_on_the_way_are_the_same(monkeypatch):
+    graphs = odd_graphs()
+    expected = ShortestPathVectorizer().fit_transform(graphs).toarray()
+    monkeypatch.setattr(paths, "PARTS_TOGETHER", 2)
+    assert_array_equal(ShortestPathVectorizer().fit_transform(graphs).toarray(), expected)

@@ -38,6 +38,12 @@ def test_what_vanishes_is_no_error_for_those_who_let_numpy_raise():
     assert mean == [1e300]
 
 
+@pytest.mark.parametrize("size", [5e-324, 1e308])
+def test_weights_of_any_size_have_a_mean(size):
+    mean, scale = weighted_mean_and_scale(np.array([[1.0], [3.0], [2.0]]), np.full(3, size))
+    assert_allclose([mean, scale], [[2], [np.std([1, 3, 2])]])
+
+
 GRAPHS = [nx.path_graph(n) for n in (1, 2, 3)]
 
 

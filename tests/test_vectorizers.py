@@ -268,3 +268,13 @@ def test_counts_too_large_for_unary_are_refused():
 def test_unary_counts_are_cut_at_what_is_known():
     counts = WLVectorizer(0).fit_transform([nx.empty_graph(3), nx.empty_graph(5)])
     assert_array_equal(unary_counts(counts, np.array([4])).toarray(), [[1, 1, 1, 0], [1, 1, 1, 1]])
+
+
+@pytest.mark.parametrize("vectorizer", MAPS, ids=str)
+def test_a_slice_has_no_columns_for_labels_that_are_not_in_it(vectorizer):
+    whole = GraphSet.from_networkx(odd_graphs(labels="abcdefg"))
+    part = whole[[0]]
+    counts = vectorizer.fit_transform(part)
+    alone = vectorizer.fit_transform(part.to_networkx())
+    assert_array_equal(counts.toarray(), alone.toarray())
+    assert len(vectorizer.get_feature_names_out()) == counts.shape[1]

@@ -136,3 +136,18 @@ def test_graphs_without_edges_have_walks_without_steps():
     assert_array_equal(kernel, [[4, 6], [6, 9]])
     vectors = RandomWalkVectorizer(2).fit_transform([nx.empty_graph(2)])
     assert_array_equal(vectors.toarray(), [[2]])
+
+
+def test_walks_of_too_many_kinds_are_refused_before_they_are_counted():
+    """From each leaf of a star a walk of two steps leads to every other."""
+    star = nx.star_graph(100_000)
+    nx.set_node_attributes(star, {node: node for node in star}, "label")
+    graphs = GraphSet.from_networkx([star])
+    with pytest.raises(MemoryError, match=r"Walks of 2 steps could be of 10,000,\d+,\d+ kinds"):
+        RandomWalkVectorizer(2).fit(graphs)
+
+
+def test_pairs_of_nodes_that_do_not_fit_are_refused():
+    graphs = GraphSet.from_networkx([nx.path_graph(100_000)])
+    with pytest.raises(MemoryError, match=r"100,000 and 100,000 nodes .* RandomWalkVectorizer"):
+        RandomWalkKernel().fit(graphs)

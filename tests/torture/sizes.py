@@ -1,7 +1,7 @@
-"""Do things with one very large input and say what became of each, a line of JSON a thing.
+"""Fit estimators to one very large input and say what became of each, in a line of JSON.
 
-`python sizes.py star "LoFIClassifier()" ...` makes the star once and forks for each thing, so
-that the peak of each is its own.
+`python sizes.py star "wl" "wl-oa"` makes the star once and forks for each estimator, so that the
+peak of each is its own.
 """
 
 import json
@@ -15,8 +15,9 @@ from pathlib import Path
 import networkx as nx
 import numpy as np
 
-from sklofi import LoFIClassifier
+from sklofi import GraphKernelSVC, LoFIClassifier
 from sklofi.inspection import best_egonets, mask_importance, node_attribution
+from sklofi.kernels import RandomWalkKernel
 
 # Whatever goes wrong, the machine survives. Of addresses, torch takes more than of memory.
 LARGEST_ADDRESS_SPACE = 14 * 2**30
@@ -58,12 +59,32 @@ def explain(estimator, X, y):
     best_egonets(estimator, X)
 
 
-def small(**parameters):
-    return LoFIClassifier(n_layers=2, n_masks=4, max_epochs=2, random_state=0, **parameters)
-
-
-def default(**parameters):
+def lofi(**parameters):
     return LoFIClassifier(max_epochs=2, random_state=0, **parameters)
+
+
+def small_lofi(**parameters):
+    return lofi(n_layers=2, n_masks=4, **parameters)
+
+
+TASKS = {
+    "lofi": (fit_and_predict, lofi()),
+    "lofi, radius 2": (fit_and_predict, lofi(radius=2)),
+    "lofi, features": (fit_and_predict, lofi(node_features="x")),
+    "small lofi, features": (fit_and_predict, small_lofi(node_features="x")),
+    "large lofi, features": (fit_and_predict, lofi(n_masks=64, n_words=32, node_features="x")),
+    "small lofi, explained": (explain, small_lofi()),
+    "wl": (fit_and_predict, GraphKernelSVC()),
+    "wl, matrix": (fit_and_predict, GraphKernelSVC(solver="gram")),
+    "wl-oa": (fit_and_predict, GraphKernelSVC(kernel="wl-oa")),
+    "shortest-path": (fit_and_predict, GraphKernelSVC(kernel="shortest-path")),
+    "random-walk": (fit_and_predict, GraphKernelSVC(kernel="random-walk")),
+    "random-walk, names": (
+        fit_and_predict,
+        GraphKernelSVC(kernel="random-walk", node_label="name"),
+    ),
+    "random-walk, whole series": (fit_and_predict, GraphKernelSVC(kernel=RandomWalkKernel())),
+}
 
 
 def resident():
@@ -71,9 +92,8 @@ def resident():
     return pages * os.sysconf("SC_PAGE_SIZE")
 
 
-def outcome(thing, X, y):
-    task = explain if thing.startswith("explain ") else fit_and_predict
-    estimator = eval(thing.removeprefix("explain "))
+def outcome(name, X, y):
+    task, estimator = TASKS[name]
     try:
         task(estimator, X, y)
     except Exception as error:
@@ -81,22 +101,24 @@ def outcome(thing, X, y):
     return "done"
 
 
-def main(name, things):
+def main(name, tasks):
     resource.setrlimit(resource.RLIMIT_AS, (LARGEST_ADDRESS_SPACE, LARGEST_ADDRESS_SPACE))
     warnings.simplefilter("ignore")  # that nodes have other attributes than labels
     X = INPUTS[name]()
     y = np.arange(len(X)) % 2
-    for thing in things:
-        before, start = resident(), time.perf_counter()
+    for task in tasks:
+        start = time.perf_counter()
         reader, writer = os.pipe()
         if os.fork() == 0:
-            os.write(writer, outcome(thing, X, y).encode())
+            before = resident()
+            os.write(writer, json.dumps([before, outcome(task, X, y)]).encode())
             os._exit(0)
         _, status, usage = os.wait4(-1, 0)
         os.close(writer)
+        before, became = json.loads(os.read(reader, 2**16) or f'[0, "ended by status {status}"]')
         report = {
-            "thing": thing,
-            "outcome": os.read(reader, 10_000).decode() or f"ended by status {status}",
+            "task": task,
+            "outcome": became,
             "input": before / GIB,
             "taken": usage.ru_maxrss * 1024 / GIB - before / GIB,
             "seconds": time.perf_counter() - start,
