@@ -238,7 +238,7 @@ def ask_and_fit(estimator, graphs, y):
 
 
 MEGABYTE = 2**20
-MOST_GROWTH = 10 * MEGABYTE
+MOST_GROWTH = 5 * MEGABYTE
 N_FITS = 200
 
 
@@ -277,7 +277,7 @@ def test_many_fits_leave_nothing_behind(form, estimator, tried, tmp_path, record
 
     Fits and predictions with the same `GraphSet`, with new ones, and with new lists of graphs,
     every tenth through a pickle, after a warm-up of 50 fits in a process of their own; memory
-    may grow by 10 MB, all else by nothing, and no temporary file is left.
+    may grow by 5 MB, all else by nothing, and no temporary file is left.
     """
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         task = pool.apply_async(resources_of_fits, (estimator, form, str(tmp_path)))
