@@ -34,8 +34,9 @@ def test_oldest_versions(tried):
     # pins that contradict each other are our fault, a network that is not there is not
     assert "ResolutionImpossible" not in printed, printed[-5000:]
     if code:
-        errors = [line for line in printed.splitlines() if line.startswith("ERROR")]
-        pytest.skip(f"cannot be installed: {(errors or printed.splitlines())[-1]}")
+        lines = [line.strip() for line in printed.splitlines()]
+        errors = [line for line in lines if line.startswith("ERROR")]
+        pytest.skip(f"cannot be installed: {(errors or lines)[-1]}")
     code, printed = make("test-oldest")
     summary = printed.strip().splitlines()[-1] if not code else printed[-5000:]
     assert code == 0, summary
