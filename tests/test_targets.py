@@ -96,6 +96,8 @@ def test_classes_that_cannot_be_told_apart_are_located(y, match):
         ([1, [2], 3], "sample_weight cannot be made an array"),
         ([1, 10**400, 2], "Value 1 of sample_weight"),
         ([], "sample_weight is empty"),
+        (float("nan"), "Input sample_weight contains NaN"),
+        (-1, "Negative values in data passed to `sample_weight`"),
     ],
 )
 def test_weights_that_are_no_numbers_are_located(weight, match):
