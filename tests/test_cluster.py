@@ -18,6 +18,7 @@ from sklearn.model_selection import GridSearchCV
 from sklofi import GraphKernelSVC, GraphSet, compare
 from sklofi.cluster import on_cluster
 
+dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 
 pickled = Counter()
@@ -67,6 +68,8 @@ def svc_search(estimator=None, **options):
 def client():
     """Two worker processes; deaths are not worth a word."""
     with (
+        # A local cluster gives up a worker that is not back in 15 seconds.
+        dask.config.set({"distributed.deploy.lost-worker-timeout": "10 minutes"}),
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL
         ) as cluster,
