@@ -47,6 +47,10 @@ class LoFINet(NeuralNet):
             ("valid_score", PassthroughScoring("valid_score", lower_is_better=False)),
         ]
 
+    @torch.inference_mode(False)  # tensors that are made there can never be trained
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+
     def get_split_datasets(self, X: Any, y: Any = None, **params: Any) -> tuple[Any, Any]:
         return X  # the estimator has split already: (training, validation or None)
 
@@ -214,7 +218,7 @@ class AverageWeights(Callback):
             for kept, weight in zip(self.kept, weights, strict=True)
         )
         if self.is_in_place:
-            self.average = [last.to(net.device) for last in self.last]
+            self.average = [last.to(net.device, copy=True) for last in self.last]
         else:
             self.average = weights
             self.n_steps = 0

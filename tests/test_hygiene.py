@@ -204,6 +204,17 @@ def test_settings_of_the_user_change_no_number(name, motifs):
     assert_same_numbers(found, expected)
 
 
+def test_what_was_loaded_in_inference_mode_can_be_explained_and_trained(motifs):
+    graphs, y = motifs
+    message = pickle.dumps(LoFIClassifier(**QUICK).fit(graphs, y))
+    one = pickle.loads(message)
+    with torch.inference_mode():
+        other = pickle.loads(message)
+    for classifier in (one, other):
+        classifier.partial_fit(graphs, y)
+    assert_same_numbers(all_numbers(other, graphs), all_numbers(one, graphs))
+
+
 def test_a_network_follows_the_defaults_of_torch_unless_told_otherwise():
     with SURROUNDINGS["default dtype"]():
         assert {p.dtype for p in sklofi.nn.LoFINetwork(3, 2).parameters()} == {torch.float64}
