@@ -513,7 +513,7 @@ class BaseLoFI(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEstim
         net = self._restored_net(state.pop("net_"), _check_device(self.device))
         vars(self).update(state, net_=net)
 
-    @torch.inference_mode(False)
+    @torch.inference_mode(False)  # tensors that are made there can never be trained
     def _restored_net(self, state, device):
         architecture, criterion = check_architecture(state), CRITERIA[state["criterion"]]
         net = self._make_net(architecture, criterion, device, torch.Generator())

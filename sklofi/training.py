@@ -47,10 +47,6 @@ class LoFINet(NeuralNet):
             ("valid_score", PassthroughScoring("valid_score", lower_is_better=False)),
         ]
 
-    @torch.inference_mode(False)  # tensors that are made there can never be trained
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-
     def get_split_datasets(self, X: Any, y: Any = None, **params: Any) -> tuple[Any, Any]:
         return X  # the estimator has split already: (training, validation or None)
 
