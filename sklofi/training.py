@@ -25,6 +25,9 @@ from sklofi.targets import weighted_mean_and_scale
 N_EXAMPLES = 256
 N_EXAMPLE_NODES = 2**14
 
+# Products of larger weights may not fit into 32 bits.
+LARGEST_WEIGHT = 1e6
+
 # The threads of torch do not survive a fork, and a child that counts on them waits forever.
 # torch's DataLoader does the same in its workers.
 if hasattr(os, "register_at_fork"):
@@ -261,28 +264,30 @@ class LastGoodWeights(Callback):
     """Go back to the last sound epoch if training diverges or is interrupted."""
 
     def on_train_begin(self, net: NeuralNet, **kwargs: Any) -> None:
-        self.bad_loss: float | None = None
+        self.problem: str | None = None
         self.keep(net, "with which it started")
 
     def on_epoch_end(self, net: NeuralNet, **kwargs: Any) -> None:
         row = net.history[-1]
-        losses = [row[name] for name in ("train_loss", "valid_loss") if name in row]
-        if not all(one.isfinite().all() for one in net.module_.parameters()):
-            losses.append(float("nan"))  # as the next one would be
-        if bad := [loss for loss in losses if not np.isfinite(loss)]:
-            self.bad_loss = bad[0]
+        for name in ("train_loss", "valid_loss"):
+            if not np.isfinite(row.get(name, 0)):
+                self.problem = f"The loss became {row[name]}"
+        largest = max(one.abs().max().item() for one in net.module_.parameters())
+        if not largest <= LARGEST_WEIGHT:
+            self.problem = self.problem or f"Weights grew to {largest:.1g}"
+        if self.problem is not None:
             raise EndOfTraining
         self.keep(net, f"of epoch {row['epoch']}")
 
     def on_train_end(self, net: NeuralNet, **kwargs: Any) -> None:
-        if self.bad_loss is None and not net.is_interrupted_:
+        if self.problem is None and not net.is_interrupted_:
             return
         net.module_.load_state_dict(self.weights)
         which = self.which
         for _, other in net.callbacks_:
             if isinstance(other, RestoreBest) and other.best_model_weights_ is not None:
                 which = f"of epoch {other.best_epoch_}, the best so far on the validation graphs"
-        if self.bad_loss is None:
+        if self.problem is None:
             warnings.warn(
                 f"Training was interrupted in epoch {len(net.history) + 1}. The estimator can be"
                 f" used; it has the weights {which}.",
@@ -292,9 +297,9 @@ class LastGoodWeights(Callback):
         else:
             net.optimizer_.state.clear()  # its averages are lost
             warnings.warn(
-                f"The loss became {self.bad_loss} in epoch {len(net.history)}, which has ended the"
-                f" training. The estimator can be used; it has the weights {which}. Lower the"
-                f" learning rate (lr={net.lr}).",
+                f"{self.problem} in epoch {len(net.history)}, which has ended the training. The"
+                f" estimator can be used; it has the weights {which}. Lower the learning rate"
+                f" (lr={net.lr}).",
                 ConvergenceWarning,
                 stacklevel=2,
             )

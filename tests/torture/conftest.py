@@ -36,6 +36,8 @@ def tried(record_property):
 
 def pytest_collection_modifyitems(items):
     for item in items:
+        if item.path.parent != Path(__file__).parent:
+            continue
         module = inspect.getdoc(item.module)
         promise, _, how = inspect.getdoc(item.function).partition("\n\n")
         item.user_properties.append(("promise", (module.splitlines()[0], promise, how)))

@@ -3,6 +3,7 @@
 `tests/test_numbers.py` does the same for some dozens of cases.
 """
 
+import warnings
 from functools import partial
 from itertools import product
 
@@ -18,6 +19,7 @@ from numeric import (
     with_features,
 )
 from numpy.testing import assert_allclose
+from sklearn.exceptions import ConvergenceWarning
 
 from sklofi import GraphKernelSVC, GraphKernelSVR, LoFIClassifier, LoFIRegressor
 from sklofi.inspection import node_attribution
@@ -197,3 +199,32 @@ def test_learning_rates(lr, tried):
         check_probabilities(LoFIClassifier(**options).fit(X, Y).predict_proba(X), 3)
         check_finite(LoFIRegressor(**options).fit(X, targets(0)).predict(X))
     tried(2 * len(NETWORKS), "fits")
+
+
+@pytest.mark.filterwarnings("ignore:overflow encountered:RuntimeWarning")
+@pytest.mark.parametrize("early_stopping", [True, False])
+def test_a_loss_that_becomes_nan(early_stopping, tried):
+    """A loss that becomes NaN or infinite stops with an explanation and the last good weights.
+
+    Learning rates from 1e4 to 1e38, all kernels and poolings. Predictions are always finite;
+    what has diverged has said so.
+    """
+    X = with_features(*plain_features())
+    n_fits = n_told = 0
+    for options, power in product(NETWORKS, range(4, 39, 2)):
+        options = {**QUICK, **options, "lr": 10.0**power, "early_stopping": early_stopping}
+        for estimator, y in (
+            (LoFIClassifier(**options), Y),
+            (LoFIRegressor(**options), targets(0)),
+        ):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always", ConvergenceWarning)
+                check_finite(estimator.fit(X, y).predict(X))
+            losses = estimator.history_[:, "train_loss"]
+            told = [str(one.message) for one in caught]
+            assert np.isfinite(losses).all() or "can be used" in told[0]
+            n_told += bool(told)
+            n_fits += 1
+    assert n_told > n_fits / 20
+    tried(n_fits, "fits")
+    tried(n_told, "that diverged and said so")
