@@ -406,7 +406,7 @@ class BaseLoFI(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEstim
         loader = BatchLoader(
             dataset, sys.maxsize, max_rows=max_rows, merge=False, gradients=gradients
         )
-        loader.network = self.module_ if gradients else None  # which may be too large for them
+        loader.network = self.module_
         return (batch.to(self.net_.device) for batch, _ in loader)
 
     @torch.inference_mode(False)

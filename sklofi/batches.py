@@ -36,9 +36,10 @@ from sklofi.targets import weighted_mean_and_scale
 NODES_TOGETHER = 2**14
 SCRATCH_SIZE = 2**24
 
-# What a training step takes for each number that a layer computes: of each class of nodes
-# one for each mask and word.
-BYTES_PER_NUMBER = 16
+# What is taken for each number that a layer computes, of each class of nodes one for each mask
+# and word: by all layers in training, and by one after the other in prediction.
+TRAINING_BYTES = 16
+PREDICTION_BYTES = 6
 
 # Nodes per class that the size of a batch relies on, however many the whole set has.
 MAX_EXPECTED = 8
@@ -201,7 +202,9 @@ class GraphDataset(skorch.dataset.Dataset):
         """Over the whole set, at the level below the last with the most classes."""
         return self._whole.n_nodes / float(np.diff(self.table(merge).level_offsets)[:-1].max())
 
-    def class_bounds(self, rows: Sequence[NDArray[np.int64]], merge: bool) -> NDArray[np.int64]:
+    def class_bounds(
+        self, rows: Sequence[NDArray[np.int64]] | NDArray[np.int64], merge: bool
+    ) -> NDArray[np.int64]:
         """Of each of several batches, how many classes a level has at most."""
         table = self.table(merge)
         most = np.diff(table.level_offsets).max()
@@ -392,8 +395,8 @@ class BatchLoader:
     Attributes
     ----------
     network : LoFINetwork or None
-        If set, gradients are computed: its size decides whether there is memory for them,
-        its dropout in every epoch whether nodes can be merged at all.
+        If set, its size decides whether there is memory for a batch, and in training its
+        dropout in every epoch whether nodes can be merged at all.
     """
 
     network: LoFINetwork | None = None
@@ -424,9 +427,9 @@ class BatchLoader:
             order = torch.randperm(n_graphs, generator=self.generator, device="cpu").numpy()
         rows = [order[i:j] for i, j in pairwise([*self._starts(order), n_graphs])]
         # Dropout treats equal nodes differently.
-        merge = self.merge and (self.network is None or self.network.dropout == 0)
-        if self.network is not None:
-            self._check_size(rows, merge, self.network)
+        drops = self.gradients and self.network is not None and self.network.dropout > 0
+        merge = self.merge and not drops
+        self.check_size(rows, merge)
         n_classes = int(self.dataset.table(merge).level_offsets[-1])
         nodes_per_batch = self.dataset.graphs.n_nodes // len(rows)
         n_together = max(1, min(NODES_TOGETHER // (1 + nodes_per_batch), SCRATCH_SIZE // n_classes))
@@ -435,12 +438,15 @@ class BatchLoader:
                 rows[start : start + n_together], merge=merge, gradients=self.gradients
             )
 
-    def _check_size(
-        self, rows: Sequence[NDArray[np.int64]], merge: bool, network: LoFINetwork
+    def check_size(
+        self, rows: Sequence[NDArray[np.int64]] | NDArray[np.int64], merge: bool
     ) -> None:
-        """Refuse batches whose gradients do not fit, before the first of them is begun."""
-        histograms: list[Any] = [layer.histogram for layer in network.layers]
-        per_class = BYTES_PER_NUMBER * sum(histogram.numel() for histogram in histograms)
+        """Refuse batches that do not fit into memory, before the first of them is begun."""
+        if self.network is None:
+            return
+        histograms: list[Any] = [layer.histogram for layer in self.network.layers]
+        sizes = [histogram.numel() for histogram in histograms]
+        per_class = TRAINING_BYTES * sum(sizes) if self.gradients else PREDICTION_BYTES * max(sizes)
         table = self.dataset.table(merge)
         if not is_too_large(per_class * int(np.diff(table.level_offsets).max())):
             return  # as almost always, however batches are cut
@@ -449,10 +455,10 @@ class BatchLoader:
             return
         batch = int(n_classes.argmax())
         raise MemoryError(
-            f"A batch of {len(rows[batch])} graphs has {n_classes[batch]:,} different nodes, whose"
-            f" gradients take {per_class * n_classes[batch] / 2**30:.1f} GiB; this machine has"
-            f" {memory_size() / 2**30:.1f} GiB of memory. Use a smaller batch_size, fewer masks,"
-            " words or layers, or leave out the largest graphs."
+            f"A batch of {len(rows[batch])} graphs has {n_classes[batch]:,} different nodes, which"
+            f" take {per_class * n_classes[batch] / 2**30:.1f} GiB to compute; this machine has"
+            f" {memory_size() / 2**30:.1f} GiB of memory. Use fewer masks, words or layers, a"
+            " smaller batch_size, or leave out the largest graphs."
         )
 
     def _starts(self, order: NDArray[np.int64]) -> Sequence[int]:

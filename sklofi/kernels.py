@@ -203,10 +203,10 @@ class BaseKernelMachine(SavedEstimator, BaseEstimator):
     def _check_weights(self, weight):
         """See that the solver comes to an end."""
         largest = self.C * weight.max()
-        if not largest <= LARGEST_C:
+        if self.max_iter == -1 and not largest <= LARGEST_C:
             raise ValueError(
                 f"C times the largest weight of a graph is {largest:.3g}; above {LARGEST_C:.0e} the"
-                " solver may never end. Scale sample_weight down, or use a smaller C."
+                " solver may never end. Scale sample_weight down, use a smaller C, or set max_iter."
             )
 
     def _make_kernel(self):

@@ -43,7 +43,7 @@ def _label_key(label: Hashable) -> tuple[Any, ...]:
     match label:
         case None:
             return ("0",)
-        case Real():
+        case Real() if not isinstance(label, np.timedelta64):
             # numpy would compare within the range of a type of 16 bits.
             return ("1 number", label.item() if isinstance(label, np.generic) else label)
         case str():

@@ -55,7 +55,7 @@ class LoFINet(NeuralNet):
 
     def get_iterator(self, dataset: GraphDataset, training: bool = False) -> BatchLoader:
         iterator: BatchLoader = super().get_iterator(dataset, training=training)
-        iterator.network = self.module_ if training else None
+        iterator.network = self.module_
         return iterator
 
     def on_train_begin(self, net: NeuralNet, **kwargs: Any) -> None:
@@ -131,6 +131,8 @@ class LoFINet(NeuralNet):
     def start_(self, dataset: GraphDataset, generator: torch.Generator) -> None:
         """Start masks at what is in the data, and let the head see vectors of unit scale."""
         rows, weight = np.arange(len(dataset)), dataset.weight
+        # Each graph alone, at least, has to fit into the memory of a training step.
+        self.get_iterator(dataset, training=True).check_size(rows[:, None], merge=True)
         sizes = np.diff(dataset.graphs.node_offsets)
         if len(dataset) > N_EXAMPLES or sizes.sum() > N_EXAMPLE_NODES:
             # Some of them, drawn with chances in proportion to their weights.

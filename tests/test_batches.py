@@ -252,19 +252,25 @@ def test_features_far_beyond_those_of_training_are_bounded_without_a_warning():
     assert x[:, 1].tolist() == [np.float32(1e15)] * 2
 
 
-def test_gradients_that_do_not_fit_are_refused_before_the_first_batch(monkeypatch):
+@pytest.mark.parametrize(
+    "gradients, bytes_per_class",
+    [(True, batches.TRAINING_BYTES * 2 * 3 * 4), (False, batches.PREDICTION_BYTES * 3 * 4)],
+)
+def test_batches_that_do_not_fit_are_refused_before_the_first(
+    gradients, bytes_per_class, monkeypatch
+):
     graphs = GraphSet.from_networkx([labelled(range(n)) for n in (9, 3, 2)])
     data = dataset(graphs)
     network = LoFINetwork(9, 2, n_layers=2, n_masks=3, n_words=4)
-    needed = batches.BYTES_PER_NUMBER * 9 * 2 * 3 * 4  # of nine classes, in two layers
-    for batch_size, memory, refusal in [
-        (1, 2, None),
-        (1, 1.9, "A batch of 1 graphs has 9 different nodes, whose gradients take"),
-        (3, 2, "A batch of 3 graphs has 12 different nodes, whose gradients take"),
+    for batch_size, n_fitting, refusal in [
+        (1, 9, None),
+        (1, 8, "A batch of 1 graphs has 9 different nodes, which take"),
+        (3, 9, "A batch of 3 graphs has 12 different nodes, which take"),
     ]:
-        monkeypatch.setattr(egonets, "memory_size", lambda size=memory * needed: size)
-        loader = BatchLoader(data, batch_size, gradients=True)
-        assert len(list(loader)) == len(loader)  # without a network nothing is kept
+        memory = 2.0 * n_fitting * bytes_per_class
+        monkeypatch.setattr(egonets, "memory_size", lambda size=memory: size)
+        loader = BatchLoader(data, batch_size, gradients=gradients)
+        assert len(list(loader)) == len(loader)  # nobody knows what it is for
         loader.network = network
         if refusal is None:
             assert len(list(loader)) == len(loader)

@@ -132,7 +132,8 @@ def test_a_graph_set_is_sent_to_each_worker_once(client, many):
         compare(kernels, X, y, cv=3)
     assert count_and_reset() == {"sent": 1}
     counts = client.run(count_and_reset).values()
-    assert max(count["received"] for count in counts) == 1
+    # Once, or twice if Dask moves a task to a worker that has got the graphs meanwhile.
+    assert max(count["received"] for count in counts) <= 2
     assert sum(count["sent"] for count in counts) <= 1  # from one to the other
 
 

@@ -302,6 +302,7 @@ def test_labels_sort_by_value_where_they_can():
     assert sort_labels({"b", 1, "a"}) == [1, "a", "b"]
     assert sort_labels([2.5, True, np.int64(2)]) == [True, 2, 2.5]
     assert sort_labels([1e300, np.float16(3)]) == [3, 1e300]
+    assert sort_labels([np.timedelta64(1, "D"), 2]) == [2, np.timedelta64(1, "D")]
 
 
 def test_what_is_kept_is_made_once_and_neither_pickled_nor_copied():

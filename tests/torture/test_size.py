@@ -19,7 +19,7 @@ EGONETS = "MemoryError: Egonets of radius 2 could have .* Use a smaller radius"
 WALKS = "MemoryError: Walks of 2 steps could be of .* Use fewer steps"
 PRODUCT = "MemoryError: Graphs of .* pairs of nodes, whose walks take .* RandomWalkVectorizer"
 MATRIX = 'MemoryError: The kernel matrix of 200,000 graphs takes .* Use solver="linear"'
-GRADIENTS = "MemoryError: A batch of .* whose gradients take .* Use a smaller batch_size"
+LAYERS = "MemoryError: A batch of .* different nodes, which take .* Use fewer masks"
 NOTHING = 0.2  # what reading takes, and no more
 
 TASKS = {
@@ -38,9 +38,9 @@ TASKS = {
     "path": {
         "lofi": (1, None),
         "lofi, radius 2": (1, None),
-        "small lofi, features": (3, None),
-        "large lofi, features": (3, GRADIENTS),
-        "small lofi, explained": (3, None),
+        "small lofi, features": (2, None),
+        "large lofi, features": (0.5, LAYERS),
+        "small lofi, explained": (2, None),
         "wl": (1, None),
         "wl-oa": (1, None),
         "shortest-path": (0.5, PAIRS),
@@ -50,7 +50,7 @@ TASKS = {
     "complete": {
         "lofi": (1, None),
         "lofi, radius 2": (1, None),
-        "lofi, features": (1.5, None),
+        "small lofi, features": (1, None),
         "small lofi, explained": (1, None),
         "wl": (1, None),
         "shortest-path": (1, None),
@@ -69,7 +69,7 @@ TASKS = {
 
 @pytest.mark.parametrize("name", TASKS)
 def test_large_input_is_done_within_a_stated_memory_or_refused(name, tried):
-    """Very large graphs, and very many, are done within 3 GiB or refused in a sentence before
+    """Very large graphs, and very many, are done within 2 GiB or refused in a sentence before
     memory is taken.
 
     A star of 100,000 leaves, a path of a million nodes, a complete graph of 3,000, and 200,000 tiny
