@@ -36,8 +36,9 @@ def on_cluster(client: Any = None) -> Iterator[None]:
       that was interrupted by the deaths of more than 3 workers is taken for their cause and
       ends the search; Dask's setting ``distributed.scheduler.allowed-failures`` changes the
       number.
-    - A :class:`GraphSet` is sent to each worker once, however many fits and searches are run
-      inside. A list of graphs is sent with every fit: convert it first.
+    - A :class:`GraphSet` is sent once, however many fits and searches are run inside, and
+      workers pass it on to each other. A list of graphs is sent with every fit: convert it
+      first.
     - A fit stays on its worker with all that is parallel in it, such as a search within a
       comparison, where it shares kernel matrices and neighbourhoods with other fits.
 

@@ -21,6 +21,12 @@ from sklofi.cluster import on_cluster
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 
+PATIENT = {
+    # A local cluster gives up a worker that is not back in 15 seconds.
+    "distributed.deploy.lost-worker-timeout": "10 minutes",
+    # Every two seconds it drops copies that no task is waiting for, and sends them anew later.
+    "distributed.scheduler.active-memory-manager.start": False,
+}
 pickled = Counter()
 
 
@@ -68,8 +74,7 @@ def svc_search(estimator=None, **options):
 def client():
     """Two worker processes; deaths are not worth a word."""
     with (
-        # A local cluster gives up a worker that is not back in 15 seconds.
-        dask.config.set({"distributed.deploy.lost-worker-timeout": "10 minutes"}),
+        dask.config.set(PATIENT),
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, dashboard_address=":0", silence_logs=logging.CRITICAL
         ) as cluster,
