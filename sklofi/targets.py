@@ -35,7 +35,7 @@ def check_training_data(
             f"X has {len(graphs)} graphs, but y has {len(y)} targets; every graph needs one."
         )
     sample_weight = _read_numbers(sample_weight, "sample_weight")
-    if sample_weight is not None and np.ndim(sample_weight) == 0:
+    if sample_weight is not None and np.asarray(sample_weight).ndim == 0:
         sample_weight = np.full(len(y), sample_weight)  # scikit-learn checks arrays only
     if sample_weight is not None and not np.asarray(sample_weight).any():
         raise ValueError(
