@@ -16,7 +16,7 @@ test-oldest: .venv-oldest/.installed-test
 
 # Tries to break every promise, for less than an hour.
 torture: .venv/.installed-test
-	$(BIN)/python -m pytest tests/torture --reliability RELIABILITY.md
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile tests/torture --reliability RELIABILITY.md
 
 # What is in benchmarks/results/protocol.jsonl is not run again: remove it to begin afresh.
 results: .venv/.installed-demo

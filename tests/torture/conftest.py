@@ -19,8 +19,8 @@ INTRODUCTION = """\
 
 What sklofi promises, and what came of trying to break it. This page is written by `make torture`
 (do not edit it: the words are docstrings in `tests/torture`); `make test` tries the same
-promises on fewer cases.
-
+promises on fewer cases. Each row is repeated by `.venv/bin/python -m pytest` with what stands in
+its last column; with `--reliability RELIABILITY.md` that renews the chapter.
 """
 
 
@@ -53,28 +53,39 @@ def pytest_terminal_summary(terminalreporter, config):
         for report in terminalreporter.stats.get(outcome, [])
         if report.when == "call" or outcome == "skipped"
     ]
-    Path(target).write_text(INTRODUCTION + table(reports), encoding="utf-8")
+    path = Path(target)
+    chapters = read_chapters(path.read_text(encoding="utf-8")) if path.exists() else {}
+    chapters |= write_chapters(reports)
+    text = "".join(f"\n## {title}\n\n{chapters[title]}\n" for title in sorted(chapters))
+    path.write_text(INTRODUCTION + text, encoding="utf-8")
 
 
-def table(reports):
-    """One table for each module, one row for each test function, whatever its parameters."""
-    chapters = defaultdict(lambda: defaultdict(list))
+def read_chapters(text):
+    """Of a page that was written before, the text of each chapter by its title."""
+    parts = [part.partition("\n") for part in text.split("\n## ")[1:]]
+    return {title: body.strip() for title, _, body in parts}
+
+
+def write_chapters(reports):
+    """One chapter for each module, one row for each test function, whatever its parameters."""
+    modules = defaultdict(lambda: defaultdict(list))
     for report in sorted(reports, key=lambda one: one.location):
         chapter, *_ = dict(report.user_properties)["promise"]
-        chapters[chapter][report.nodeid.partition("[")[0]].append(report)
-    minutes = sum(report.duration for report in reports) / 60
-    lines = [
-        f"Python {platform.python_version()}, "
-        + ", ".join(f"{name} {version(name)}" for name in ("torch", "skorch", "scikit-learn"))
-        + f"; {minutes:.0f} minutes in all. Each row is repeated by"
-        " `.venv/bin/python -m pytest` with what stands in its last column."
-    ]
-    for chapter, functions in chapters.items():
-        lines += ["", f"## {chapter.rstrip('.')}", ""]
-        lines += ["| promise | how it is tried | tried | outcome | command |"]
-        lines += ["|---|---|---|---|---|"]
-        lines += [row(node, own) for node, own in functions.items()]
-    return "\n".join(lines) + "\n"
+        modules[chapter.rstrip(".")][report.nodeid.partition("[")[0]].append(report)
+    chapters = {}
+    for title, functions in modules.items():
+        seconds = sum(report.duration for own in functions.values() for report in own)
+        names = ("torch", "skorch", "scikit-learn")
+        versions = ", ".join(f"{name} {version(name)}" for name in names)
+        lines = [
+            "| promise | how it is tried | tried | outcome | command |",
+            "|---|---|---|---|---|",
+            *(row(node, own) for node, own in functions.items()),
+            "",
+            f"Python {platform.python_version()}, {versions}; {seconds / 60:.1f} minutes.",
+        ]
+        chapters[title] = "\n".join(lines)
+    return chapters
 
 
 def row(node, reports):
