@@ -29,7 +29,6 @@ from sklofi.checkpoints import (
     describe_call,
     net_state,
     restore_net,
-    user_callbacks,
 )
 from sklofi.graphs import as_graph_set
 from sklofi.nn import KERNELS, POOLINGS, READOUTS, LoFINetwork
@@ -248,11 +247,12 @@ class BaseLoFI(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEstim
                 n_epochs = checkpoint.resume(self.net_, self.max_epochs)
                 if not checkpoint.is_finished:
                     self._train(training, validation, n_epochs, listeners)
-                    checkpoint.finish(self.net_)
         except BaseException:
             if not resume:
                 vars(self).pop("net_", None)
             raise
+        if checkpoint is not None:
+            checkpoint.finish(self.net_)
         if task is not None:
             task.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes={})
         return self
@@ -465,7 +465,8 @@ class BaseLoFI(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEstim
         )
         own_callbacks = net.callbacks_
         listeners = [LastGoodWeights(), *listeners]
-        net.listeners_ = [(type(one).__name__, one) for one in listeners]
+        # Names that no callback of the user's has.
+        net.listeners_ = [(f"sklofi {type(one).__name__}", one) for one in listeners]
         net.callbacks_ = own_callbacks + net.listeners_
         try:
             net.partial_fit((training, validation))
@@ -499,6 +500,9 @@ class BaseLoFI(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEstim
             _check_device(device)
         return super().load(path, device=device)
 
+    def _saved_parameters(self):
+        return {**super()._saved_parameters(), "device": str(self.device)}
+
     def _fitted_state(self):
         state = super()._fitted_state()
         net, _ = state["net_"]  # callbacks of the user's are not plain data
@@ -526,7 +530,7 @@ class BaseLoFI(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEstim
         state = super().__getstate__()
         if "net_" not in state:
             return state
-        return {**state, "net_": (net_state(self.net_), user_callbacks(self.net_))}
+        return {**state, "net_": (net_state(self.net_), self.net_.user_callbacks())}
 
     def __setstate__(self, state):
         state = dict(state)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import time
+from functools import partial
+from numbers import Integral
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -33,7 +35,6 @@ ARCHITECTURE = (
 
 def net_state(net: NeuralNet) -> dict[str, Any]:
     """All that a net has learned, as arrays and plain values."""
-    defaults = _default_names(net)
     return {
         "architecture": {name: getattr(net, f"module__{name}") for name in ARCHITECTURE},
         "criterion": net.criterion.__name__,
@@ -41,25 +42,17 @@ def net_state(net: NeuralNet) -> dict[str, Any]:
         "weights": _to_arrays(net.module_.state_dict()),
         "optimizer": _to_arrays(net.optimizer_.state_dict()),
         "generator": _to_arrays(net.iterator_train__generator.get_state()),
+        "frozen": [name for name, one in net.module_.named_parameters() if not one.requires_grad],
         "history": [
-            {name: value for name, value in row.items() if name != "batches"} for row in net.history
+            {name: _to_arrays(value) for name, value in row.items() if name != "batches"}
+            for row in net.history
         ],
         "callbacks": {
             name: _callback_state(name, callback)
             for name, callback in net.callbacks_
-            if name in defaults
+            if name in net.own_names()
         },
     }
-
-
-def user_callbacks(net: NeuralNet) -> list[tuple[str, Callback]]:
-    """The callbacks of a net that are neither its own nor here for one training only."""
-    others = _default_names(net) | {name for name, _ in getattr(net, "listeners_", [])}
-    return [item for item in net.callbacks_ if item[0] not in others]
-
-
-def _default_names(net: NeuralNet) -> set[str]:
-    return {name for name, _ in net.get_default_callbacks()}
 
 
 def check_architecture(state: dict[str, Any]) -> dict[str, Any]:
@@ -70,25 +63,48 @@ def check_architecture(state: dict[str, Any]) -> dict[str, Any]:
     size, weights = state["architecture"], state["weights"]
     n_layers, n_masks = size["n_layers"], size["n_masks"]
     n_embedding = n_masks * (n_layers if size["readout"] == "all" else 1)
+    dictionaries = [name for name in weights if name.endswith(".dictionary")]
+    widths = [size["n_features"]] + [n_masks] * len(dictionaries)
     expected = {
-        "layers.0.dictionary": (n_masks, size["n_words"], size["n_features"]),
+        **{
+            f"layers.{i}.dictionary": (n_masks, size["n_words"], widths[i])
+            for i in range(len(dictionaries))
+        },
         "hidden.weight": (n_embedding, n_embedding),
         "output.weight": (size["n_outputs"], n_embedding),
     }
-    n_found = sum(name.endswith(".dictionary") for name in weights)
-    if n_found != n_layers or any(weights[k].shape != shape for k, shape in expected.items()):
+    if len(dictionaries) != n_layers or any(
+        weights[k].shape != shape for k, shape in expected.items()
+    ):
         raise ValueError("the weights do not have the size of the network that is described")
     return {name: size[name] for name in ARCHITECTURE}
 
 
 def restore_net(net: NeuralNet, state: dict[str, Any]) -> None:
     """Put what a net had learned into one of the same architecture."""
+    parameters = list(net.module_.named_parameters())
+    for name, parameter in parameters:
+        parameter.requires_grad_(name not in state["frozen"])
     net.module_.load_state_dict(_to_tensors(state["weights"], "cpu"))
+    _check_optimizer(state["optimizer"], [parameter for _, parameter in parameters])
     net.optimizer_.load_state_dict(_to_tensors(state["optimizer"], "cpu"))
     net.iterator_train__generator.set_state(_to_tensors(state["generator"], "cpu"))
     net.history = History()
     net.history.extend({"batches": [], **row} for row in state["history"])
     _restore_callbacks(net, state["callbacks"])
+
+
+def _check_optimizer(state: dict[str, Any], parameters: list[Tensor]) -> None:
+    """See that averages have the sizes of their parameters: the optimiser does not look."""
+    (group,) = state["param_groups"]
+    is_sound = list(group["params"]) == list(range(len(parameters))) and group["fused"] is True
+    for index, own in state["state"].items():
+        shape = tuple(parameters[index].shape)
+        is_sound &= own.keys() == {"step", "exp_avg", "exp_avg_sq"} and own["step"].size == 1
+        is_sound &= own["exp_avg"].shape == own["exp_avg_sq"].shape == shape
+        is_sound &= own["exp_avg"].dtype == own["exp_avg_sq"].dtype == np.float32
+    if not is_sound:
+        raise ValueError("the state of the optimiser does not have the size of the weights")
 
 
 class Checkpoint(Callback):
@@ -105,7 +121,14 @@ class Checkpoint(Callback):
 
     def __init__(self, path: str | os.PathLike[str], call: dict[str, Any]) -> None:
         self.path = Path(path)
+        if not self.path.parent.is_dir():
+            raise ValueError(f"There is no folder {self.path.parent} to keep a checkpoint in.")
         if self.path.is_dir():
+            if "random_state" not in call["parameters"]:
+                raise ValueError(
+                    "random_state=None cannot tell fits apart that keep their checkpoints in a"
+                    " folder. Set random_state to an int."
+                )
             self.path /= f"{joblib.hash(call)}.safetensors"
         self.call = call
         self.found: dict[str, Any] | None = None
@@ -116,8 +139,11 @@ class Checkpoint(Callback):
                     f"{self.path} holds a saved {name}, not a checkpoint. Choose"
                     " another file for the checkpoint."
                 )
-            self._check_call(description["call"])
-            self.found = decode(description["state"], arrays)
+            try:
+                self._check_call(description["call"])
+                self.found = decode(description["state"], arrays)
+            except (LookupError, AttributeError, TypeError) as error:
+                raise ValueError(f"{self.path} is damaged: it is no whole checkpoint.") from error
 
     @property
     def is_finished(self) -> bool:
@@ -125,8 +151,10 @@ class Checkpoint(Callback):
 
     def random_state(self, fresh: np.random.RandomState) -> np.random.RandomState:
         """The source of all randomness as it was at the beginning of the first call."""
-        if self.found is not None:
-            fresh = self.found["random_state"]
+        if self.found is not None and fresh is np.random.mtrand._rand:
+            fresh = self.found["random_state"]  # the global one is not for us to set
+        elif self.found is not None:
+            fresh.set_state(self.found["random_state"].get_state())
         self.first_random_state = np.random.RandomState()
         self.first_random_state.set_state(fresh.get_state())
         return fresh
@@ -141,6 +169,10 @@ class Checkpoint(Callback):
 
     def on_train_begin(self, net: NeuralNet, **kwargs: Any) -> None:
         self.last_written = time.monotonic()
+        self._callback_states(net)  # those that cannot be kept are refused now
+        for _, callback in net.callbacks_:
+            if hasattr(callback, "first_epoch"):
+                callback.first_epoch = self.n_epochs_before
         if self.found is not None:
             # Now that all have begun anew, let them be in the middle.
             restore_net(net, self.found["net"])
@@ -153,16 +185,19 @@ class Checkpoint(Callback):
                 net,
                 is_finished=False,
                 dropout_generator=net.dropout_generator_.get_state().numpy(),
-                callbacks={
-                    name: _callback_state(name, callback)
-                    for name, callback in net.callbacks_
-                    if callback is not self
-                },
+                callbacks=self._callback_states(net),
             )
             self.last_written = time.monotonic()
 
+    def _callback_states(self, net: NeuralNet) -> dict[str, Any]:
+        return {
+            name: _callback_state(name, callback)
+            for name, callback in net.callbacks_
+            if callback is not self
+        }
+
     def finish(self, net: NeuralNet) -> None:
-        if not net.is_interrupted_:
+        if not self.is_finished and not net.is_interrupted_:
             self.write(net, is_finished=True)
 
     def write(self, net: NeuralNet, *, is_finished: bool, **more: Any) -> None:
@@ -204,16 +239,16 @@ def describe_call(
     learned = ("weights", "optimizer", "generator")
     start = None if net is None else [net_state(net)[name] for name in learned]
     data = [
-        (graphs.fingerprint, graphs.labels, y, weight)
+        (graphs.fingerprint, _in_a_fixed_order(graphs.labels), y, weight)
         for graphs, y, weight in filter(None, (training, validation))
     ]
     parameters = estimator.get_params(deep=False)
-    parameters["callbacks"] = [
-        type(item[-1] if isinstance(item, tuple) else item).__name__
-        for item in parameters["callbacks"] or []
-    ]
-    if not isinstance(parameters["random_state"], int):
-        del parameters["random_state"]  # the checkpoint remembers what it gave
+    parameters["callbacks"] = [_describe_callback(one) for one in parameters["callbacks"] or []]
+    random_state = parameters.pop("random_state")
+    if isinstance(random_state, Integral):
+        parameters["random_state"] = int(random_state)
+    elif random_state is not None:
+        parameters["random_state"] = random_state.get_state()
     del parameters["device"], parameters["verbose"]  # which the result does not depend on
     return {
         "class": type(estimator).__name__,
@@ -223,12 +258,26 @@ def describe_call(
     }
 
 
+def _describe_callback(item: Any) -> Any:
+    callback = item[-1] if isinstance(item, tuple) else item
+    kind = callback if isinstance(callback, type) else type(callback)
+    state = {} if callback is kind else _callback_state(kind.__name__, callback)
+    return f"{kind.__module__}.{kind.__qualname__}", state
+
+
+def _in_a_fixed_order(label: Any) -> Any:
+    """A label whose digest is the same in every process, which sets of texts have not."""
+    if isinstance(label, frozenset):
+        return "frozenset", sorted(joblib.hash(_in_a_fixed_order(one)) for one in label)
+    return tuple(map(_in_a_fixed_order, label)) if isinstance(label, tuple) else label
+
+
 def _callback_state(name: str, callback: Callback) -> dict[str, Any]:
     """The attributes of a callback that change in training."""
     state = {}
     for attribute in getattr(callback, "remembered", vars(callback)):
         value = getattr(callback, attribute)
-        if isinstance(value, type | FunctionType):
+        if isinstance(value, type | FunctionType | partial):
             continue  # the callback has it in the next run as well
         value = _to_arrays(value.state_dict() if hasattr(value, "state_dict") else value)
         try:

@@ -37,7 +37,7 @@ from sklofi.gram import (
 from sklofi.graphs import GraphSet, as_graph_set
 from sklofi.paths import ShortestPathVectorizer
 from sklofi.reading import DEFAULT_NODE_LABEL
-from sklofi.storage import SavedEstimator
+from sklofi.storage import CHECKS, SavedEstimator
 from sklofi.targets import (
     check_classes,
     check_training_data,
@@ -90,6 +90,9 @@ LINEAR_ITERATIONS = 10_000
 # C times the weight of a graph. libsvm goes towards it by steps of bounded length, so that
 # beyond this it may never arrive.
 LARGEST_C = 1e10
+
+# In standard deviations. Squares of larger ones would keep the linear solver busy for ever.
+FARTHEST_TARGET = 1e8
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -145,8 +148,6 @@ class BaseKernelMachine(SavedEstimator, BaseEstimator):
         super()._set_fitted_state(state)
         if getattr(self, "_calibrated", None) is not None:
             self.svm_ = self._calibrated.calibrated_classifiers_[0].estimator
-        if self.solver_ == "gram":
-            _check_svm(self.svm_)
 
     @property
     def _labels_from(self):
@@ -203,10 +204,16 @@ class BaseKernelMachine(SavedEstimator, BaseEstimator):
     def _check_weights(self, weight):
         """See that the solver comes to an end."""
         largest = self.C * weight.max()
-        if self.max_iter == -1 and not largest <= LARGEST_C:
+        is_linear = self.solver_ == "linear"  # which does not always obey max_iter
+        if (is_linear or self.max_iter == -1) and not largest <= LARGEST_C:
             raise ValueError(
                 f"C times the largest weight of a graph is {largest:.3g}; above {LARGEST_C:.0e} the"
-                " solver may never end. Scale sample_weight down, use a smaller C, or set max_iter."
+                " solver may never end. Scale sample_weight down, or use a smaller C."
+            )
+        if is_linear and largest < 1 / LARGEST_C:
+            raise ValueError(
+                f"C times the largest weight of a graph is {largest:.3g}; below {1 / LARGEST_C:.0e}"
+                " the linear solver may never end. Scale sample_weight up, or use a larger C."
             )
 
     def _make_kernel(self):
@@ -392,7 +399,6 @@ class GraphKernelSVC(ClassifierMixin, BaseKernelMachine):
             graphs, y, weight = graphs[weighted], y[weighted], weight[weighted]
             self.classes_ = check_classes(y)
             class_of = np.searchsorted(self.classes_, y)
-        self._check_weights(weight)
         n_folds = min(CALIBRATION_FOLDS, np.bincount(class_of).min())
         if self.probability and n_folds < 2:
             rare = self.classes_.tolist()[np.bincount(class_of).argmin()]
@@ -401,6 +407,7 @@ class GraphKernelSVC(ClassifierMixin, BaseKernelMachine):
                 f" there is only one of class {rare!r}."
             )
         inputs = self._fit_kernel(X, graphs)
+        self._check_weights(weight)
         machine = self._machine()
         self._calibrated = None
         if self.probability:
@@ -583,12 +590,14 @@ class GraphKernelSVR(RegressorMixin, BaseKernelMachine):
         graphs, y, weight = check_training_data(
             self, X, y, sample_weight, node_label=self._labels_from, y_numeric=True
         )
-        self._check_weights(weight)
         y = y.astype(np.float64)
         (self._target_mean,), (self._target_scale,) = weighted_mean_and_scale(y[:, None], weight)
         inputs = self._fit_kernel(X, graphs)
+        self._check_weights(weight)
         with np.errstate(under="ignore"):
             standardised = (y - self._target_mean) / self._target_scale
+        # Only targets without any weight to speak of are so far away.
+        standardised = standardised.clip(-FARTHEST_TARGET, FARTHEST_TARGET)
         self.svm_ = self._machine().fit(inputs, standardised, sample_weight=weight)
         return self
 
@@ -628,6 +637,8 @@ class GraphKernelSVR(RegressorMixin, BaseKernelMachine):
 
 def _check_svm(svm):
     """See that a machine from a file is sound: libsvm would read beyond the ends of arrays."""
+    if "support_" not in vars(svm):  # it cannot predict
+        return
     n_graphs, n_vectors = svm.shape_fit_[0], len(svm.support_)
     n_sides = len(svm.classes_) if isinstance(svm, SVC) else 2
     if not (
@@ -639,9 +650,13 @@ def _check_svm(svm):
         and (svm._n_support >= 0).all()
         and svm._n_support[: None if isinstance(svm, SVC) else 1].sum() == n_vectors
         and svm.dual_coef_.shape == svm._dual_coef_.shape == (n_sides - 1, n_vectors)
+        and len(svm._probA) == len(svm._probB) == 0
         and len(svm.intercept_) == len(svm._intercept_) == n_sides * (n_sides - 1) // 2
     ):
         raise ValueError("the support vectors do not fit together")
+
+
+CHECKS[SVC] = CHECKS[SVR] = _check_svm
 
 
 def _networkx_graphs(X, graphs):

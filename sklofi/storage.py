@@ -12,6 +12,7 @@ import json
 import os
 import secrets
 import warnings
+from collections.abc import Callable
 from dataclasses import fields, is_dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -35,6 +36,9 @@ KIND = "!"
 # What may come of a description that was not written by us.
 DAMAGE = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
 
+# What has to be seen to of objects that come from a file, because compiled code believes them.
+CHECKS: dict[type, Callable[[Any], None]] = {}
+
 LIBRARIES = ("sklofi", "numpy", "scipy", "scikit-learn", "torch", "skorch", "safetensors")
 
 
@@ -47,6 +51,7 @@ class SavedEstimator:
     """
 
     _saved_classes: tuple[type, ...] = ()
+    _parameters_left_out: tuple[str, ...] = ("callbacks", "memory")
     get_params: Any  # of scikit-learn's BaseEstimator
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -65,17 +70,16 @@ class SavedEstimator:
         name = type(self).__name__
         arrays: Arrays = {}
         fitted = encode(self._fitted_state(), "fitted", arrays, self._saved_classes)
-        parameters = {}
-        for key, value in self.get_params(deep=False).items():
-            try:
-                parameters[key] = encode(value, f"parameters.{key}", arrays, self._saved_classes)
-            except TypeError:
+        parameters = self._saved_parameters()
+        for key in {*parameters} & {*self._parameters_left_out}:
+            if parameters.pop(key) is not None:
                 warnings.warn(
-                    f"The parameter {key} is not saved, because it is not plain data:"
-                    f" {type(value).__name__}. It will have its default when {name} is loaded.",
+                    f"The parameter {key} is not saved: nothing that is loaded may run code or open"
+                    f" other files. It will have its default when {name} is loaded.",
                     UserWarning,
                     stacklevel=2,
                 )
+        parameters = encode(parameters, "parameters", arrays, self._saved_classes)
         write_file(path, {"class": name, "parameters": parameters, "fitted": fitted}, arrays)
 
     @classmethod
@@ -114,10 +118,15 @@ class SavedEstimator:
             ) from error
         return estimator
 
+    def _saved_parameters(self) -> dict[str, Any]:
+        return dict(self.get_params(deep=False))
+
     def _fitted_state(self) -> dict[str, Any]:
+        # What scikit-learn keeps there is asked for again where it is needed.
+        others = {"_metadata_request", "_skl_callbacks"}
         parameters = self.get_params(deep=False)
         state: Any = self.__getstate__()
-        return {name: value for name, value in state.items() if name not in parameters}
+        return {name: state[name] for name in state if name not in {*parameters, *others}}
 
     def _set_fitted_state(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
@@ -125,7 +134,7 @@ class SavedEstimator:
 
 def write_file(path: str | os.PathLike[str], description: Any, arrays: Arrays) -> None:
     """Write a description and arrays, all or nothing."""
-    arrays = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    arrays = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     head = {"format": FORMAT, "versions": _versions(), **description}
     text = json.dumps(head, allow_nan=False)
     metadata = {"sklofi": text, "checksum": _checksum(text, arrays)}
@@ -152,7 +161,7 @@ def read_file(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
     try:
         arrays = safetensors.numpy.load(content)
         n_header = int.from_bytes(content[:8], "little")
-        metadata = json.loads(content[8 : 8 + n_header]).get("__metadata__", {})
+        metadata = json.loads(content[8 : 8 + n_header]).get("__metadata__") or {}
     except (SafetensorError, *DAMAGE) as error:
         raise ValueError(
             f"{name} is not a file that sklofi has saved, or it is damaged or incomplete ({error})."
@@ -190,12 +199,14 @@ def encode(value: Any, place: str, arrays: Arrays, classes: tuple[type, ...] = (
         return {KIND: "bytes", "value": value.hex()}
     if kind is list:
         return [inside(one, i) for i, one in enumerate(value)]
-    if kind in (tuple, frozenset):
+    if kind in (tuple, set, frozenset):
         return {KIND: kind.__name__, "value": [inside(one, i) for i, one in enumerate(value)]}
     if kind is dict:
         if all(type(key) is str for key in value) and KIND not in value:
             return {key: inside(one, key) for key, one in value.items()}
         return {KIND: "dict", "value": [inside(list(item), item[0]) for item in value.items()]}
+    if kind is np.ndarray and not value.dtype.isnative:
+        value = value.astype(value.dtype.newbyteorder("="))
     if kind is np.ndarray and value.dtype in STORED_DTYPES:
         while place in arrays:  # keys may have dots in them
             place += "'"
@@ -211,7 +222,10 @@ def encode(value: Any, place: str, arrays: Arrays, classes: tuple[type, ...] = (
     if kind is sp.csr_array:
         parts = {"data": value.data, "indices": value.indices, "indptr": value.indptr}
         return {KIND: "csr", "shape": list(value.shape), "value": inside(parts, "csr")}
-    if kind is np.random.RandomState:
+    if (
+        kind is np.random.RandomState
+        and value.get_state(legacy=False)["bit_generator"] == "MT19937"
+    ):
         return {KIND: "random state", "value": inside(value.get_state(legacy=False), "state")}
     if kind in classes:
         return {KIND: kind.__name__, "value": inside(_state_of(value), kind.__name__)}
@@ -242,6 +256,8 @@ def decode(value: Any, arrays: Arrays, classes: tuple[type, ...] = ()) -> Any:
             return bytes.fromhex(content)
         case "tuple":
             return tuple(inside(content))
+        case "set":
+            return set(inside(content))
         case "frozenset":
             return frozenset(inside(content))
         case "dict":
@@ -294,14 +310,14 @@ def _of_state(kind: Any, state: dict[str, Any]) -> Any:
     value: Any
     if is_dataclass(kind):
         value = kind(**state)  # type: ignore[operator]
-        if hasattr(value, "check_arrays"):
-            value.check_arrays()
-        return value
-    value = kind.__new__(kind)
-    if hasattr(value, "__setstate__"):  # scikit-learn's, which warns of other versions
-        value.__setstate__(state)
     else:
-        vars(value).update(state)
+        value = kind.__new__(kind)
+        if hasattr(value, "__setstate__"):  # scikit-learn's, which warns of other versions
+            value.__setstate__(state)
+        else:
+            vars(value).update(state)
+    if kind in CHECKS:
+        CHECKS[kind](value)
     return value
 
 
@@ -313,7 +329,7 @@ def _checksum(text: str, arrays: Arrays) -> str:
     digest = hashlib.sha256(text.encode())
     for name, array in sorted(arrays.items()):
         digest.update(f"{name} {array.dtype} {array.shape}".encode())
-        digest.update(np.ascontiguousarray(array).data)
+        digest.update(array.tobytes())
     return digest.hexdigest()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from traceback import walk_tb
 from typing import Any
 
 import numpy as np
@@ -70,11 +71,22 @@ class LoFINet(NeuralNet):
             return super().fit_loop(*args, **kwargs)
         except EndOfTraining:
             raise
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as error:
             # A callback of the user's ends a training in the same way, but after an epoch.
             is_complete = bool(self.history) and "train_loss" in self.history[-1]
-            self.is_interrupted_ = not (is_complete and self.callbacks)
+            theirs = {id(callback) for _, callback in self.user_callbacks()}
+            frames = [frame for frame, _ in walk_tb(error.__traceback__)]
+            by_them = any(id(frame.f_locals.get("self")) in theirs for frame in frames)
+            self.is_interrupted_ = not (is_complete and by_them)
             raise
+
+    def user_callbacks(self) -> list[tuple[str, Callback]]:
+        """The callbacks that are neither the net's own nor here for one training only."""
+        others = self.own_names() | {name for name, _ in getattr(self, "listeners_", [])}
+        return [item for item in self.callbacks_ if item[0] not in others]
+
+    def own_names(self) -> set[str]:
+        return {name for name, _ in self.get_default_callbacks()}
 
     def on_train_end(self, net: NeuralNet, **kwargs: Any) -> None:
         del self.dropout_generator_  # belongs to a device, so it must not be pickled
@@ -270,6 +282,13 @@ class LastGoodWeights(Callback):
         self.keep(net, "with which it started")
 
     def on_epoch_end(self, net: NeuralNet, **kwargs: Any) -> None:
+        self.look(net)
+        if self.problem is not None:
+            raise EndOfTraining
+        self.keep(net, f"of epoch {net.history[-1, 'epoch']}")
+
+    def look(self, net: NeuralNet) -> None:
+        """Find out whether something is wrong with the last epoch."""
         row = net.history[-1]
         for name in ("train_loss", "valid_loss"):
             if not np.isfinite(row.get(name, 0)):
@@ -277,11 +296,10 @@ class LastGoodWeights(Callback):
         largest = max(one.abs().max().item() for one in net.module_.parameters())
         if not largest <= LARGEST_WEIGHT:
             self.problem = self.problem or f"Weights grew to {largest:.1g}"
-        if self.problem is not None:
-            raise EndOfTraining
-        self.keep(net, f"of epoch {row['epoch']}")
 
     def on_train_end(self, net: NeuralNet, **kwargs: Any) -> None:
+        if net.history and not net.is_interrupted_:
+            self.look(net)  # a callback may have ended the training before this one heard of it
         if self.problem is None and not net.is_interrupted_:
             return
         net.module_.load_state_dict(self.weights)
@@ -315,7 +333,7 @@ class ProgressLog(Callback):
     """A progress bar on a terminal, plain lines elsewhere."""
 
     N_LINES = 20
-    remembered = ("first_epoch",)  # in a checkpoint
+    remembered = ()  # in a checkpoint
 
     def __init__(self, title: str, max_epochs: int, verbose: int) -> None:
         self.title = title

@@ -19,7 +19,7 @@ from sklofi.egonets import adjacency, is_too_large, memory_size
 from sklofi.gram import normalize_kernel
 from sklofi.graphs import GraphSet, as_graph_set, check_same_labelling
 from sklofi.reading import DEFAULT_NODE_LABEL
-from sklofi.storage import SavedEstimator
+from sklofi.storage import CHECKS, SavedEstimator
 from sklofi.vectorizers import (
     GraphVectorizer,
     known_first,
@@ -415,6 +415,9 @@ def spectral_radii(graphs: GraphSet) -> NDArray[np.float64]:
         largest = np.maximum.reduceat(grown, graphs.node_offsets[:-1])
         x = np.maximum(grown / np.repeat(largest, n_nodes), 1e-200)
     return bound - 1
+
+
+CHECKS[GraphSet] = GraphSet.check_arrays
 
 
 def _check_pairs(a: GraphSet, b: GraphSet) -> None:

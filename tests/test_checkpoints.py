@@ -1,5 +1,7 @@
 import os
 import signal
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -101,18 +103,74 @@ def test_a_regressor_with_its_own_validation_graphs(motifs, path, crash_in):
         LoFIRegressor(**TINY).fit(graphs, y, checkpoint=path)
 
 
-@pytest.mark.parametrize("random_state", [None, np.random.RandomState(5)])
-def test_randomness_that_is_not_an_int_is_remembered(motifs, path, crash_in, random_state):
+@pytest.mark.parametrize("make", [lambda: None, lambda: np.random.RandomState(5)])
+def test_randomness_that_is_not_an_int_is_remembered(motifs, path, crash_in, make):
     crash_in(3)
-    options = {**TINY, "random_state": random_state}
     with pytest.raises(Crash):
-        LoFIClassifier(**options).fit(*motifs, checkpoint=path)
+        LoFIClassifier(**{**TINY, "random_state": make()}).fit(*motifs, checkpoint=path)
     crash_in(None)
     copy = path.read_bytes()
-    one = LoFIClassifier(**options).fit(*motifs, checkpoint=path)
+    one = LoFIClassifier(**{**TINY, "random_state": make()}).fit(*motifs, checkpoint=path)
     path.write_bytes(copy)
-    other = LoFIClassifier(**options).fit(*motifs, checkpoint=path)
+    other = LoFIClassifier(**{**TINY, "random_state": make()}).fit(*motifs, checkpoint=path)
     assert_array_equal(one.predict_proba(motifs[0]), other.predict_proba(motifs[0]))
+
+
+def test_a_random_state_is_left_where_a_whole_fit_leaves_it(motifs, path):
+    after = []
+    for checkpoint in (None, path, path):  # the last takes its model from the file
+        random_state = np.random.RandomState(5)
+        options = {**TINY, "random_state": random_state}
+        LoFIClassifier(**options).fit(*motifs, checkpoint=checkpoint)
+        after.append(random_state.rand())
+    assert after[0] == after[1] == after[2]
+
+
+def test_fits_in_a_folder_are_told_apart(motifs, tmp_path):
+    def fitted(**options):
+        classifier = LoFIClassifier(**{**TINY, **options})
+        return classifier.fit(*motifs, checkpoint=tmp_path).predict_proba(motifs[0])
+
+    assert not np.array_equal(fitted(random_state=np.int64(0)), fitted(random_state=np.int64(1)))
+    slow, fast = (LRScheduler("StepLR", step_size=1, gamma=gamma) for gamma in (0.01, 1.0))
+    assert not np.array_equal(fitted(callbacks=[slow]), fitted(callbacks=[fast]))
+    with pytest.raises(ValueError, match="random_state=None cannot tell fits apart"):
+        fitted(random_state=None)
+
+
+def test_a_checkpoint_needs_a_folder(motifs, tmp_path):
+    with pytest.raises(ValueError, match="There is no folder"):
+        LoFIClassifier(**TINY).fit(*motifs, checkpoint=tmp_path / "no" / "file")
+
+
+@pytest.mark.parametrize("verbose", [(1, 0), (0, 1)])
+def test_verbosity_may_change(motifs, path, crash_in, verbose, capsys):
+    whole = LoFIClassifier(**TINY).fit(*motifs)
+    crash_in(4)
+    with pytest.raises(Crash):
+        LoFIClassifier(**TINY, verbose=verbose[0]).fit(*motifs, checkpoint=path)
+    capsys.readouterr()
+    crash_in(None)
+    resumed = LoFIClassifier(**TINY, verbose=verbose[1]).fit(*motifs, checkpoint=path)
+    assert_array_equal(resumed.predict_proba(motifs[0]), whole.predict_proba(motifs[0]))
+    assert ("epoch 4/6" in capsys.readouterr().out) == (verbose[1] == 1)
+
+
+def test_labels_have_the_same_digest_in_every_process():
+    code = (
+        "import joblib; from sklofi.checkpoints import _in_a_fixed_order as f;"
+        "print(joblib.hash(f(('a', frozenset(['x', 'y', ('z', frozenset(['v', 'w']))])))))"
+    )
+    digests = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for seed in "123"
+    }
+    assert len(digests) == 1
 
 
 def test_a_warm_start_goes_on_where_it_was(motifs, path, crash_in):

@@ -558,6 +558,36 @@ def test_ctrl_c_between_epochs_is_told_as_well(motifs, monkeypatch):
         LoFIClassifier(**QUICK, verbose=2).fit(*motifs)
 
 
+class Idle(Callback):
+    pass
+
+
+def test_ctrl_c_is_told_beside_callbacks_of_the_user(motifs, monkeypatch):
+    def interrupt(self, net, **kwargs):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ProgressLog, "on_epoch_end", interrupt)
+    with pytest.warns(UserWarning, match="interrupted in epoch 2"):
+        LoFIClassifier(**QUICK, verbose=2, callbacks=[Idle()]).fit(*motifs)
+
+
+def test_a_callback_of_the_user_ends_training_without_a_word(motifs):
+    stop = EarlyStopping(monitor="train_loss", patience=1, threshold=10)
+    classifier = LoFIClassifier(**{**QUICK, "early_stopping": False}, callbacks=[stop])
+    classifier.fit(*motifs)
+    assert classifier.n_epochs_ < 8
+    again = pickle.loads(pickle.dumps(classifier))
+    again.set_params(warm_start=True).fit(*motifs)
+
+
+def test_a_callback_cannot_stop_with_weights_that_are_nan(motifs):
+    stop = EarlyStopping(monitor="train_loss", patience=1)
+    options = {**QUICK, "lr": 1e30, "early_stopping": False}
+    with pytest.warns(ConvergenceWarning, match="can be used"):
+        classifier = LoFIClassifier(**options, callbacks=[stop]).fit(*motifs)
+    assert np.isfinite(classifier.predict_proba(motifs[0])).all()
+
+
 @pytest.mark.parametrize("early_stopping", [True, False])
 def test_a_diverging_loss_leaves_the_last_good_weights(motifs, early_stopping):
     classifier = LoFIClassifier(**{**QUICK, "lr": 1e30, "early_stopping": early_stopping})

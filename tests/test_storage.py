@@ -13,13 +13,14 @@ import networkx as nx
 import numpy as np
 import pytest
 import safetensors.numpy
+import sklearn
 import skops.io
 import torch
 from numpy.testing import assert_allclose, assert_array_equal
 from saved_models import DATA, TINY, fitted_estimators, graphs_and_targets, outputs
 from sklearn.exceptions import InconsistentVersionWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
-from skorch.callbacks import EpochScoring, LRScheduler
+from skorch.callbacks import EpochScoring, Freezer, LRScheduler
 
 import sklofi
 from sklofi import GraphKernelSVC, GraphSet, LoFIClassifier, LoFIRegressor, WLVectorizer
@@ -145,6 +146,31 @@ def test_callbacks_are_not_saved_and_that_is_told(motifs, path):
     assert loaded.callbacks is None
     assert_says_the_same(loaded, estimator, motifs[0])
     assert len(loaded.history_[:, "event_lr"]) == 4
+
+
+def test_a_parameter_that_decides_predictions_is_not_left_out(motifs, path):
+    graphs = [graph.copy() for graph in motifs[0]]
+    for graph in graphs:
+        nx.set_node_attributes(graph, 1, Colour.RED)
+    estimator = LoFIClassifier(**TINY, node_label=Colour.RED).fit(graphs, motifs[1])
+    with pytest.raises(TypeError, match=r"Colour.RED.*cannot be saved"):
+        estimator.save(path)
+
+
+def test_requests_for_metadata_do_not_hinder(motifs, path):
+    with sklearn.config_context(enable_metadata_routing=True):
+        estimator = LoFIClassifier(**TINY).set_fit_request(sample_weight=True).fit(*motifs)
+        estimator.save(path)
+    assert_says_the_same(LoFIClassifier.load(path), estimator, motifs[0])
+
+
+def test_frozen_weights_stay_frozen(motifs, path):
+    estimator = LoFIClassifier(**TINY, callbacks=[Freezer("hidden*")]).fit(*motifs)
+    with pytest.warns(UserWarning, match="callbacks is not saved"):
+        estimator.save(path)
+    for again in (LoFIClassifier.load(path), pickle.loads(pickle.dumps(estimator))):
+        assert not again.module_.hidden.weight.requires_grad
+        assert again.module_.output.weight.requires_grad
 
 
 def test_only_fitted_estimators_can_be_saved(path):
@@ -386,6 +412,28 @@ def test_support_vectors_beyond_the_end_are_refused(estimators, path, attribute,
     """libsvm would believe them, and read memory that is not its own."""
     estimator = copy.deepcopy(estimators["svc"])
     vars(estimator.svm_)[attribute] = value
+    estimator.save(path)
+    with pytest.raises(ValueError, match="support vectors do not fit"):
+        GraphKernelSVC.load(path)
+
+
+def test_averages_of_another_size_are_refused(saved):
+    """The optimiser would believe them, and write to memory that is not its own."""
+    description, arrays = read_file(saved)
+    for name in arrays:
+        if "exp_avg" in name:
+            arrays[name] = np.zeros(1, np.float32)
+    write_file(saved, description, arrays)
+    assert "optimiser" in refused(saved)
+
+
+@pytest.mark.parametrize("solver", ["gram", "linear"])
+def test_support_vectors_are_checked_wherever_they_are(estimators, path, solver):
+    estimator = copy.deepcopy(estimators["svc-probability"])
+    estimator.solver_ = solver
+    bad = copy.deepcopy(estimator._calibrated.calibrated_classifiers_[0])
+    bad.estimator.support_ = bad.estimator.support_ + 10**6
+    estimator._calibrated.calibrated_classifiers_.append(bad)
     estimator.save(path)
     with pytest.raises(ValueError, match="support vectors do not fit"):
         GraphKernelSVC.load(path)
