@@ -495,3 +495,14 @@ def test_a_kernel_matrix_that_does_not_fit_is_refused(motifs, monkeypatch):
     with pytest.raises(MemoryError, match=r'kernel matrix of \d+ graphs .* Use solver="linear"'):
         GraphKernelSVC().fit(graphs, y)
     GraphKernelSVC(solver="linear").fit(graphs, y)
+
+
+@pytest.mark.parametrize("size", [5e-324, 1e-300])
+def test_the_linear_solver_ends_or_refuses(motifs, size):
+    """liblinear would go round in circles in compiled code, whatever max_iter is."""
+    graphs, y = motifs
+    regressor = GraphKernelSVR(solver="linear", n_iter=1)
+    with pytest.raises(ValueError, match="linear solver may never end"):
+        regressor.fit(graphs, y, sample_weight=np.full(len(y), size))
+    weight = np.where(np.arange(len(y)) % 2, 1.0, size)
+    assert np.isfinite(regressor.fit(graphs, y, sample_weight=weight).predict(graphs)).all()
