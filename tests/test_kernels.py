@@ -497,6 +497,7 @@ def test_a_kernel_matrix_that_does_not_fit_is_refused(motifs, monkeypatch):
     GraphKernelSVC(solver="linear").fit(graphs, y)
 
 
+@pytest.mark.filterwarnings("ignore:Liblinear failed to converge")
 @pytest.mark.parametrize("size", [5e-324, 1e-300])
 def test_the_linear_solver_ends_or_refuses(motifs, size):
     """liblinear would go round in circles in compiled code, whatever max_iter is."""
