@@ -453,7 +453,7 @@ def draw(results):
         ylabel="probability of the predicted class",
     )
     axes[1].set_title("Insertion: most important nodes only (higher is better)")
-    axes[1].legend(fontsize="small", loc="lower right")
+    axes[1].legend(fontsize="small", loc="upper left")
     figure.suptitle("MUTAG, test molecules of five splits")
     figure.savefig(FIGURE, dpi=110)
 
