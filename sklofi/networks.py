@@ -1,0 +1,139 @@
+"""What networks over nodes and edges share, as plain PyTorch.
+
+A network turns graphs into vectors (`embed`) and those into outputs (`head`): logits for
+classes, values for regression. The peers of LoFI are subclasses of :class:`FlatNetwork`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+# What a network returns: outputs, or in training also a penalty to add to the loss.
+Outputs = Tensor | tuple[Tensor, Tensor]
+
+
+@dataclass(frozen=True, eq=False)
+class FlatGraphs:
+    """Some graphs as one: their nodes and edges one after the other."""
+
+    x: Tensor  # (n_nodes, n_features)
+    edge_index: Tensor  # (2, n_edges): messages go from nodes in row 0 to nodes in row 1
+    graph: Tensor  # (n_nodes,): the graph of each node, ascending
+    n_graphs: int
+    edge_features: Tensor | None = None  # (n_edges, n_edge_features)
+
+    def to(self, device: str | torch.device) -> FlatGraphs:
+        edge_features = None if self.edge_features is None else self.edge_features.to(device)
+        return FlatGraphs(
+            self.x.to(device),
+            self.edge_index.to(device),
+            self.graph.to(device),
+            self.n_graphs,
+            edge_features,
+        )
+
+
+class FlatNetwork(nn.Module):
+    """Base of the networks that see graphs as nodes and edges.
+
+    A subclass takes ``n_features`` and ``n_outputs`` and keyword arguments, and gives
+    `embed`, and the attributes `numbers_per_node`, `numbers_per_edge` and
+    `numbers_per_pair`: about how many numbers a pass keeps for each node, for each edge, and
+    for each pair of nodes if graphs are padded to the size of the largest. They decide
+    whether there is memory for a batch.
+
+    Randomness comes from the generator that is passed along, never from torch's own;
+    initial values are those of :meth:`reset_parameters`, whatever the layers did.
+    """
+
+    numbers_per_node = 0
+    numbers_per_edge = 0
+    numbers_per_pair = 0
+
+    def embed(self, graphs: FlatGraphs, generator: torch.Generator | None = None) -> Tensor:
+        """Vectors of graphs, of shape (n_graphs, n_embedding), the input of the head."""
+        raise TypeError(f"{type(self).__name__} has no embed.")
+
+    def head(self, embedding: Tensor, generator: torch.Generator | None = None) -> Tensor:
+        """Outputs of graphs from their vectors."""
+        raise TypeError(f"{type(self).__name__} has no head.")
+
+    def forward(self, graphs: FlatGraphs, generator: torch.Generator | None = None) -> Outputs:
+        """Outputs of shape (n_graphs, n_outputs)."""
+        return self.head(self.embed(graphs, generator), generator)
+
+    @torch.no_grad()
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """Glorot's uniform distribution for matrices, zero for biases.
+
+        A submodule with a method ``reset_parameters_(generator)`` chooses for itself.
+        """
+        for module in self.modules():
+            if isinstance(module, nn.BatchNorm1d):
+                module.reset_parameters()
+            elif hasattr(module, "reset_parameters_"):
+                module.reset_parameters_(generator)
+            else:
+                for parameter in module.parameters(recurse=False):
+                    glorot_(parameter, generator)
+
+
+def glorot_(parameter: Tensor, generator: torch.Generator | None = None) -> None:
+    """Fill a matrix, or a stack of them, by Glorot's rule, and vectors with zeros."""
+    if parameter.ndim < 2:
+        parameter.zero_()
+    else:
+        bound = (6 / (parameter.shape[-1] + parameter.shape[-2])) ** 0.5
+        parameter.uniform_(-bound, bound, generator=generator)
+
+
+class Norm(nn.BatchNorm1d):
+    """Batch normalisation that takes single rows, too, by the running mean and variance."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.training and len(x) == 1:
+            return F.batch_norm(
+                x, self.running_mean, self.running_var, self.weight, self.bias, eps=self.eps
+            )
+        return super().forward(x)
+
+
+class Perceptron(nn.Module):
+    """Two linear maps with a ReLU, and dropout between them."""
+
+    def __init__(self, n_inputs: int, n_hidden: int, n_outputs: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.dropout = dropout
+        self.hidden = nn.Linear(n_inputs, n_hidden)
+        self.output = nn.Linear(n_hidden, n_outputs)
+
+    def forward(self, x: Tensor, generator: torch.Generator | None = None) -> Tensor:
+        x = torch.relu(self.hidden(x))
+        return self.output(drop(x, self.dropout, self.training, generator))
+
+
+def drop(
+    x: Tensor, share: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    """As functional.dropout, which cannot be given a generator."""
+    if not training or share == 0:
+        return x
+    keep = torch.empty_like(x).bernoulli_(1 - share, generator=generator)
+    return x * (keep / (1 - share))
+
+
+def pool(x: Tensor, graphs: FlatGraphs, how: str = "sum") -> Tensor:
+    """Vectors of graphs from those of their nodes: their sum, mean or maximum."""
+    zeros = x.new_zeros(graphs.n_graphs, x.shape[1])
+    if how == "max":
+        index = graphs.graph[:, None].expand_as(x)
+        return zeros.scatter_reduce(0, index, x, reduce="amax", include_self=False)
+    total = zeros.index_add(0, graphs.graph, x)
+    if how == "sum":
+        return total
+    sizes = torch.bincount(graphs.graph, minlength=graphs.n_graphs)
+    return total / sizes[:, None].to(x.dtype)
