@@ -12,10 +12,10 @@ from sklearn.base import is_classifier
 from sklearn.utils import Bunch, check_scalar
 from torch import Tensor
 
-from sklofi.base import BaseLoFI, check_place, fitted_lofi
 from sklofi.batches import Batch
 from sklofi.fast import standardise
 from sklofi.graphs import GraphSet, as_graph_set
+from sklofi.lofi import BaseLoFI, check_place, fitted_lofi
 from sklofi.nn import LoFINetwork
 
 # Numbers in an array of a layer that stays in the cache of a core (2 MiB).

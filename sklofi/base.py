@@ -1,27 +1,26 @@
-"""What the estimators share: their parameters, and the road from X and y to a trained net.
+"""What all networks share as estimators: the road from X and y to a trained net.
 
-A subclass says what its targets are and how outputs become predictions; see
-:class:`BaseLoFI` for the few things that it has to give.
+A network, LoFI or a peer of it, says what its module is and which batches it takes; a task
+(:mod:`sklofi.tasks`) says what targets are and how outputs become predictions. See
+:class:`BaseNetwork` for the few things that they have to give.
 """
 
 from __future__ import annotations
 
 import copy
-import sys
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils import check_random_state, check_scalar
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 from skorch.callbacks import Callback
 
-from sklofi.batches import BatchLoader, GraphDataset, NodeEncoder
 from sklofi.checkpoints import (
     CRITERIA,
     Checkpoint,
@@ -30,8 +29,9 @@ from sklofi.checkpoints import (
     net_state,
     restore_net,
 )
+from sklofi.encoding import NodeEncoder
 from sklofi.graphs import as_graph_set
-from sklofi.nn import KERNELS, POOLINGS, READOUTS, LoFINetwork
+from sklofi.loading import BatchLoader
 from sklofi.reading import DEFAULT_NODE_LABEL
 from sklofi.storage import SavedEstimator
 from sklofi.targets import check_training_data
@@ -53,10 +53,6 @@ except ImportError:  # scikit-learn before 1.9: the callback protocol is simply 
 
     def with_callbacks(method):  # type: ignore[no-redef]
         return method
-
-
-# About how many numbers an intermediate array has in prediction (16 MiB); see BatchLoader.
-PREDICTION_SIZE = 2**22
 
 
 def _check_device(device):
@@ -93,92 +89,123 @@ def _copy_callbacks(callbacks):
     return copy.deepcopy(list(callbacks)) if callbacks else None
 
 
-def fitted_lofi(estimator):
-    """The fitted LoFI estimator that somebody wants to look into, perhaps found by a search."""
-    if isinstance(estimator, type):
-        raise TypeError(f"{estimator.__name__} is a class; pass a fitted estimator.")
-    check_is_fitted(estimator)
-    if hasattr(estimator, "best_score_") and not hasattr(estimator, "best_estimator_"):
-        raise TypeError("The search has kept no estimator; search with refit=True.")
-    found = getattr(estimator, "best_estimator_", estimator)
-    if not isinstance(found, BaseLoFI):
-        raise TypeError(
-            f"Only LoFI estimators can be looked into this way, got {type(found).__name__};"
-            " of a pipeline, pass the step that is one."
-        )
-    return found
+def parameter(default, constraint, text):
+    """A field of a dataclass that is a parameter of scikit-learn: declared and described once."""
+    return field(default=default, metadata={"constraint": constraint, "text": text})
 
 
-def check_place(estimator, layer, mask=0):
-    """See that a fitted estimator has such a mask."""
-    layers = estimator.module_.layers
-    check_scalar(layer, "layer", Integral, min_val=0, max_val=len(layers) - 1)
-    check_scalar(mask, "mask", Integral, min_val=0, max_val=len(layers[0].temperature) - 1)
+AT_LEAST_0 = [Interval(Integral, 0, None, closed="left")]
+AT_LEAST_1 = [Interval(Integral, 1, None, closed="left")]
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
-class BaseLoFI(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEstimator):
-    """Base of the LoFI estimators.
+def network_estimator(cls):
+    """Decorator of estimators: a dataclass whose fields are parameters.
 
-    The fields of the dataclass are the parameters of scikit-learn: declared once, here,
-    and assigned by the generated ``__init__`` alone.
+    The generated ``__init__`` assigns them and does nothing else. What the fields say about
+    themselves becomes the table of constraints that scikit-learn checks.
+    """
+    cls = dataclass(kw_only=True, eq=False, repr=False)(cls)
+    cls._parameter_constraints = {one.name: one.metadata["constraint"] for one in fields(cls)}
+    return cls
 
-    A subclass gives `_net_class`, `_criterion`, `_n_outputs`, the arguments
-    `_target_checks` of scikit-learn's validation of y, and the methods `_check_target`
-    (targets and weights checked), `_strata` (what a validation part is balanced over) and
-    `_network_target` (targets as the net sees them).
+
+@network_estimator
+class BaseNetwork(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEstimator):
+    """Base of the estimators that train a network.
+
+    A network gives `_network` (the class of the module), `_build_module` (which makes one
+    with initial values), and the methods `_architecture` (the arguments of the module),
+    `_make_dataset` (graphs, and how to cut batches from them) and `_prediction_batches` (how
+    large these may be).
+
+    A task gives `_net_class`, `_criterion`, `_n_outputs`, the arguments `_target_checks` of
+    scikit-learn's validation of y, and the methods `_check_target` (targets and weights
+    checked), `_strata` (what a validation part is balanced over) and `_network_target`
+    (targets as the net sees them).
     """
 
-    n_layers: int = 5
-    n_masks: int = 16
-    n_words: int = 8
-    radius: int = 1
-    kernel: str = "l1"
-    pooling: str = "sum"
-    readout: str = "all"
-    dropout: float = 0.0
-    node_label: Hashable | None = DEFAULT_NODE_LABEL
-    node_features: Hashable | None = None
-    handle_unknown: str = "ignore"
-    max_epochs: int = 200
-    lr: float = 0.005
-    batch_size: int = 32
-    weight_decay: float = 0.0
-    early_stopping: bool = True
-    validation_fraction: float = 0.1
-    patience: int = 30
-    device: str = "auto"
-    warm_start: bool = False
-    callbacks: list[Any] | None = None
-    random_state: int | np.random.RandomState | None = None
-    verbose: int = 0
+    node_label: Hashable | None = parameter(
+        DEFAULT_NODE_LABEL,
+        "no_validation",
+        """Node attribute with a categorical label: any hashable value. Under the default
+        name it may be absent, then all nodes count as alike. None ignores labels.""",
+    )
+    node_features: Hashable | None = parameter(
+        None,
+        "no_validation",
+        """Node attribute with a number or a vector of numbers. They are standardised over
+        the training graphs and stand beside the labels. Like `node_label`, it is for
+        networkx graphs: for a :class:`GraphSet` both were chosen when it was made.""",
+    )
+    handle_unknown: str = parameter(
+        "ignore",
+        [StrOptions({"ignore", "error"})],
+        """What to do with node labels that no training graph has: take them as an all-zero
+        vector, or raise an error.""",
+    )
+    max_epochs: int = parameter(
+        200, AT_LEAST_1, "Largest number of passes over the training graphs."
+    )
+    lr: float = parameter(
+        0.005,
+        [Interval(Real, 0, None, closed="neither")],
+        "Learning rate of the AdamW optimiser.",
+    )
+    batch_size: int = parameter(32, AT_LEAST_1, "Number of graphs in a training step.")
+    weight_decay: float = parameter(
+        0.0,
+        [Interval(Real, 0, None, closed="left")],
+        "Weight decay of the AdamW optimiser.",
+    )
+    early_stopping: bool = parameter(
+        True,
+        ["boolean"],
+        """Whether to stop when the loss on validation graphs stops falling, and to go back
+        to the weights that were best on them.""",
+    )
+    validation_fraction: float = parameter(
+        0.1,
+        [Interval(Real, 0, 1, closed="neither")],
+        """Share of the training graphs to set aside for early stopping. Not
+        used if `X_val` and `y_val` are passed to `fit`.""",
+    )
+    patience: int = parameter(
+        30,
+        AT_LEAST_1,
+        "Number of epochs without a lower validation loss after which training stops.",
+    )
+    device: str = parameter(
+        "auto",
+        [str, torch.device],
+        """Where to compute, in the words of torch: "cpu", "cuda", "cuda:1"; "auto" takes a
+        GPU if there is one.""",
+    )
+    warm_start: bool = parameter(
+        False,
+        ["boolean"],
+        """Whether a further call of `fit` goes on from the present weights. The network
+        stays as it is: of the parameters, only those of the training may change.""",
+    )
+    callbacks: list[Any] | None = parameter(
+        None,
+        [list, tuple, None],
+        """Further callbacks for the training, such as learning rate schedulers. They are
+        copied; the copies that were used are in ``net_.callbacks_``.""",
+    )
+    random_state: int | np.random.RandomState | None = parameter(
+        None,
+        ["random_state"],
+        """Determines initial weights, validation graphs, batches and dropout. The global
+        generators of numpy and torch are left alone if this is an int.""",
+    )
+    verbose: int = parameter(
+        0,
+        ["verbose"],
+        """1 shows a progress bar on a terminal and some lines elsewhere, 2 a line for
+        every epoch.""",
+    )
 
     _saved_classes: ClassVar[tuple[type, ...]] = (NodeEncoder,)
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_layers": [Interval(Integral, 1, None, closed="left")],
-        "n_masks": [Interval(Integral, 1, None, closed="left")],
-        "n_words": [Interval(Integral, 1, None, closed="left")],
-        "radius": [Interval(Integral, 0, None, closed="left")],
-        "kernel": [StrOptions(set(KERNELS))],
-        "pooling": [StrOptions(set(POOLINGS))],
-        "readout": [StrOptions(set(READOUTS))],
-        "dropout": [Interval(Real, 0, 1, closed="left")],
-        "node_label": "no_validation",
-        "node_features": "no_validation",
-        "handle_unknown": [StrOptions({"ignore", "error"})],
-        "max_epochs": [Interval(Integral, 1, None, closed="left")],
-        "lr": [Interval(Real, 0, None, closed="neither")],
-        "batch_size": [Interval(Integral, 1, None, closed="left")],
-        "weight_decay": [Interval(Real, 0, None, closed="left")],
-        "early_stopping": ["boolean"],
-        "validation_fraction": [Interval(Real, 0, 1, closed="neither")],
-        "patience": [Interval(Integral, 1, None, closed="left")],
-        "device": [str, torch.device],
-        "warm_start": ["boolean"],
-        "callbacks": [list, tuple, None],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
-    }
 
     @with_callbacks
     def fit(self, X, y, sample_weight=None, *, X_val=None, y_val=None, checkpoint=None):
@@ -271,7 +298,7 @@ class BaseLoFI(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEstim
         return self
 
     def transform(self, X):
-        """Embed graphs: the pooled outputs of the layers, as the head sees them.
+        """Embed graphs: the vectors of the graphs, as the head of the network sees them.
 
         Parameters
         ----------
@@ -281,33 +308,13 @@ class BaseLoFI(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEstim
         Returns
         -------
         embedding : ndarray of shape (n_graphs, n_embedding)
-            One column for each mask of each layer that is read out.
         """
         dataset = self._prediction_data(X)
         return self.net_.embed(dataset).numpy()
 
-    def get_feature_names_out(self, input_features=None):
-        """Names of the columns of :meth:`transform`: ``layer0_mask0`` and so on.
-
-        Parameters
-        ----------
-        input_features : None
-            Ignored: graphs have no feature names.
-
-        Returns
-        -------
-        names : ndarray of str
-        """
-        check_is_fitted(self)
-        n_layers = len(self.module_.layers)
-        n_masks = len(self.module_.layers[-1].temperature)
-        layers = range(n_layers) if self.module_.readout == "all" else [n_layers - 1]
-        names = [f"layer{layer}_mask{mask}" for layer in layers for mask in range(n_masks)]
-        return np.asarray(names, dtype=object)
-
     @property
     def module_(self):
-        """The trained :class:`~sklofi.nn.LoFINetwork`."""
+        """The trained PyTorch module."""
         return self.net_.module_
 
     @property
@@ -358,8 +365,7 @@ class BaseLoFI(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEstim
             X,
             y,
             sample_weight,
-            node_label=self.node_label,
-            node_features=self.node_features,
+            **self._attributes(),
             **self._target_checks,
         )
         y, weight = self._check_target(y, weight, reset=reset)
@@ -375,15 +381,15 @@ class BaseLoFI(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEstim
     def _learn_encoding(self, graphs, y, weight):
         self._encoder = NodeEncoder.fit(graphs, weight)
         self.node_labels_ = list(self._encoder.labels) if self._encoder.has_labels else []
-        self._radius = self.radius  # prediction looks as far as training did
-        self._n_layers = self.n_layers
+
+    def _attributes(self):
+        """The attributes of networkx graphs that are read."""
+        return {"node_label": self.node_label, "node_features": self.node_features}
 
     def _dataset(self, graphs, y=None, weight=None):
-        return GraphDataset(
+        return self._make_dataset(
             graphs,
             self._encoder,
-            radius=self._radius,
-            n_layers=self._n_layers,
             handle_unknown=self.handle_unknown,
             owner=type(self).__name__,
             y=None if y is None else self._network_target(y),
@@ -392,51 +398,39 @@ class BaseLoFI(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEstim
 
     def _prediction_data(self, X):
         check_is_fitted(self)
-        return self._dataset(as_graph_set(X, self.node_label, self.node_features))
+        return self._dataset(as_graph_set(X, **self._attributes()))
 
     def _outputs(self, X):
         dataset = self._prediction_data(X)
         return self.net_.forward(dataset)
-
-    def _node_batches(self, graphs, *, max_rows, gradients=False):
-        """Batches in which every node stands for itself, in the order of the graphs."""
-        # A slice may hold a graph twice, whose nodes would be one.
-        is_slice = graphs.origin[0] is not graphs
-        dataset = self._dataset(copy.copy(graphs) if is_slice else graphs)
-        loader = BatchLoader(
-            dataset, sys.maxsize, max_rows=max_rows, merge=False, gradients=gradients
-        )
-        loader.network = self.module_
-        return (batch.to(self.net_.device) for batch, _ in loader)
 
     @torch.inference_mode(False)
     def _build_net(self, training, random_state):
         architecture = {
             "n_features": self._encoder.n_columns,
             "n_outputs": self._n_outputs,
-            **{
-                name: getattr(self, name)
-                for name in ("n_layers", "n_masks", "n_words", "kernel", "pooling", "readout")
-            },
-            "dropout": self.dropout,
+            **self._architecture(training),
         }
         generator = torch.Generator().manual_seed(int(random_state.randint(2**31 - 1)))
         callbacks = _copy_callbacks(self.callbacks)
         self.net_ = self._make_net(
             architecture, self._criterion, _check_device(self.device), generator, callbacks
         )
-        self.net_.start_(training, generator)
+        self._start(training, generator)
+
+    def _start(self, training, generator):
+        """Choose initial values by the training graphs, where the generator's are not enough."""
 
     def _make_net(self, architecture, criterion, device, generator, callbacks=None):
         """A net with random weights."""
-        n_hidden = architecture["n_masks"] * architecture["n_words"]
+        prediction = self._prediction_batches(architecture)
         return self._net_class(
-            LoFINetwork,
+            self._build_module,
             **{f"module__{name}": value for name, value in architecture.items()},
             module__generator=generator,
             module__dtype=torch.float32,  # as the batches are, whatever torch's default is
             criterion=criterion,
-            criterion__reduction="none",  # LoFINet weights the graphs itself
+            criterion__reduction="none",  # GraphNet weights the graphs itself
             optimizer=torch.optim.AdamW,
             optimizer__weight_decay=self.weight_decay,
             optimizer__fused=True,
@@ -446,8 +440,7 @@ class BaseLoFI(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEstim
             iterator_train__generator=generator,
             iterator_train__gradients=True,
             iterator_valid=BatchLoader,
-            iterator_valid__batch_size=sys.maxsize,
-            iterator_valid__max_rows=PREDICTION_SIZE // n_hidden,
+            **{f"iterator_valid__{name}": value for name, value in prediction.items()},
             callbacks=callbacks,
             device=device,
             verbose=0,  # ProgressLog speaks for us
@@ -519,7 +512,8 @@ class BaseLoFI(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEstim
 
     @torch.inference_mode(False)  # tensors that are made there can never be trained
     def _restored_net(self, state, device):
-        architecture, criterion = check_architecture(state), CRITERIA[state["criterion"]]
+        architecture = check_architecture(self._network, state)
+        criterion = CRITERIA[state["criterion"]]
         net = self._make_net(architecture, criterion, device, torch.Generator())
         restore_net(net, state)
         net.module_.eval()

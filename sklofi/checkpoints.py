@@ -27,16 +27,13 @@ CRITERIA = {
     criterion.__name__: criterion
     for criterion in (torch.nn.CrossEntropyLoss, torch.nn.L1Loss, torch.nn.MSELoss)
 }
-ARCHITECTURE = (
-    *("n_features", "n_outputs", "n_layers", "n_masks", "n_words"),
-    *("kernel", "pooling", "readout", "dropout"),
-)
 
 
 def net_state(net: NeuralNet) -> dict[str, Any]:
     """All that a net has learned, as arrays and plain values."""
+    arguments = net.get_params_for("module")
     return {
-        "architecture": {name: getattr(net, f"module__{name}") for name in ARCHITECTURE},
+        "architecture": {k: v for k, v in arguments.items() if k not in ("generator", "dtype")},
         "criterion": net.criterion.__name__,
         "device": str(net.device),
         "weights": _to_arrays(net.module_.state_dict()),
@@ -55,29 +52,21 @@ def net_state(net: NeuralNet) -> dict[str, Any]:
     }
 
 
-def check_architecture(state: dict[str, Any]) -> dict[str, Any]:
-    """The size of the network, if it is that of the weights.
+def check_architecture(network: type[torch.nn.Module], state: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a network, if its size is that of the weights.
 
-    A file may claim any size; nothing is built before this is known to be true.
+    A file may claim any size, so the network is first made where it takes no memory.
     """
-    size, weights = state["architecture"], state["weights"]
-    n_layers, n_masks = size["n_layers"], size["n_masks"]
-    n_embedding = n_masks * (n_layers if size["readout"] == "all" else 1)
-    dictionaries = [name for name in weights if name.endswith(".dictionary")]
-    widths = [size["n_features"]] + [n_masks] * len(dictionaries)
-    expected = {
-        **{
-            f"layers.{i}.dictionary": (n_masks, size["n_words"], widths[i])
-            for i in range(len(dictionaries))
-        },
-        "hidden.weight": (n_embedding, n_embedding),
-        "output.weight": (size["n_outputs"], n_embedding),
-    }
-    if len(dictionaries) != n_layers or any(
-        weights[k].shape != shape for k, shape in expected.items()
-    ):
+    size, weights = dict(state["architecture"]), state["weights"]
+    n_numbers = sum(array.size for array in weights.values())
+    n_layers = size.get("n_layers", 0)
+    if n_layers > len(weights) or any(type(n) is int and abs(n) > n_numbers for n in size.values()):
+        raise ValueError("the network that is described is larger than its weights")
+    with torch.device("meta"):
+        expected = {name: one.shape for name, one in network(**size).state_dict().items()}
+    if expected != {name: array.shape for name, array in weights.items()}:
         raise ValueError("the weights do not have the size of the network that is described")
-    return {name: size[name] for name in ARCHITECTURE}
+    return size
 
 
 def restore_net(net: NeuralNet, state: dict[str, Any]) -> None:
@@ -239,7 +228,7 @@ def describe_call(
     learned = ("weights", "optimizer", "generator")
     start = None if net is None else [net_state(net)[name] for name in learned]
     data = [
-        (graphs.fingerprint, _in_a_fixed_order(graphs.labels), y, weight)
+        (graphs.fingerprint, _in_a_fixed_order(graphs.labels + graphs.edge_labels), y, weight)
         for graphs, y, weight in filter(None, (training, validation))
     ]
     parameters = estimator.get_params(deep=False)

@@ -16,9 +16,9 @@ from sklearn.base import is_classifier
 from sklearn.utils import Bunch, check_scalar
 
 from sklofi.attribution import mask_evidence, node_attribution
-from sklofi.base import fitted_lofi
 from sklofi.drawing import draw_graph, import_pyplot
 from sklofi.graphs import GraphSet
+from sklofi.lofi import fitted_lofi
 from sklofi.masks import best_egonets, mask_importance, read_mask
 
 __all__ = [

@@ -16,10 +16,10 @@ from sklearn.utils.metaestimators import available_if
 from torch import Tensor
 from torch.nn import functional as F
 
-from sklofi.base import BaseLoFI, check_place, fitted_lofi
 from sklofi.batches import Batch
 from sklofi.egonets import node_classes
 from sklofi.graphs import GraphSet, as_graph_set
+from sklofi.lofi import BaseLoFI, check_place, fitted_lofi
 
 
 def mask_importance(

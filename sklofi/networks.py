@@ -7,10 +7,13 @@ classes, values for regression. The peers of LoFI are subclasses of :class:`Flat
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+
+POOLINGS = ("sum", "mean", "max")
 
 # What a network returns: outputs, or in training also a penalty to add to the loss.
 Outputs = Tensor | tuple[Tensor, Tensor]
@@ -41,7 +44,7 @@ class FlatNetwork(nn.Module):
     """Base of the networks that see graphs as nodes and edges.
 
     A subclass takes ``n_features`` and ``n_outputs`` and keyword arguments, and gives
-    `embed`, and the attributes `numbers_per_node`, `numbers_per_edge` and
+    `embed` and `head`, the number `n_embedding` of columns between them, and the attributes `numbers_per_node`, `numbers_per_edge` and
     `numbers_per_pair`: about how many numbers a pass keeps for each node, for each edge, and
     for each pair of nodes if graphs are padded to the size of the largest. They decide
     whether there is memory for a batch.
@@ -50,6 +53,8 @@ class FlatNetwork(nn.Module):
     initial values are those of :meth:`reset_parameters`, whatever the layers did.
     """
 
+    dropout = 0.0
+    n_embedding: int
     numbers_per_node = 0
     numbers_per_edge = 0
     numbers_per_pair = 0
@@ -66,12 +71,29 @@ class FlatNetwork(nn.Module):
         """Outputs of shape (n_graphs, n_outputs)."""
         return self.head(self.embed(graphs, generator), generator)
 
+    def constrain_(self) -> None:
+        """Bring weights back within their bounds, after an optimiser's step."""
+
+    @classmethod
+    def build(cls, *, generator: torch.Generator, dtype: torch.dtype, **architecture: Any) -> Self:
+        """A network with initial values from a generator alone.
+
+        Layers fill themselves from torch's global generator; on the device "meta", where
+        they have no values, they do not.
+        """
+        with torch.device("meta"):
+            network = cls(**architecture)
+        network = network.to(dtype).to_empty(device=generator.device)
+        network.reset_parameters(generator)
+        return network
+
     @torch.no_grad()
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Glorot's uniform distribution for matrices, zero for biases.
 
         A submodule with a method ``reset_parameters_(generator)`` chooses for itself.
         """
+        module: Any
         for module in self.modules():
             if isinstance(module, nn.BatchNorm1d):
                 module.reset_parameters()

@@ -432,7 +432,7 @@ class LoFINetwork(nn.Module):
         self.embedding_mean.copy_(mean)
         self.embedding_scale.copy_(scale)
 
-    def clip_histograms_(self) -> None:
+    def constrain_(self) -> None:
         """Make all learned histograms non-negative again, after an optimiser's step."""
         for layer in self.layers:
             layer.clip_histogram_()  # type: ignore[operator]

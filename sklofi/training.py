@@ -19,12 +19,7 @@ from skorch.utils import TeeGenerator
 from torch import Tensor
 from tqdm import tqdm
 
-from sklofi.batches import Batch, BatchLoader, GraphDataset
-from sklofi.targets import weighted_mean_and_scale
-
-# The most graphs, and nodes in them, that masks may start at.
-N_EXAMPLES = 256
-N_EXAMPLE_NODES = 2**14
+from sklofi.loading import Batch, BatchLoader, EncodedGraphs
 
 # Products of larger weights may not fit into 32 bits.
 LARGEST_WEIGHT = 1e6
@@ -35,11 +30,15 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=lambda: torch.set_num_threads(1))
 
 
-class LoFINet(NeuralNet):
+class GraphNet(NeuralNet):
     """The skorch net that the estimators hold.
 
-    What it adds to skorch: batches of graphs, weighted losses, histograms kept
-    non-negative, a validation score, and randomness from its own generator alone.
+    What it adds to skorch: batches of graphs, weighted losses, weights kept within their
+    bounds, a validation score, and randomness from its own generator alone.
+
+    The module takes the inputs of a batch and a generator, and gives outputs, in training
+    perhaps with a penalty to add to the loss. Its methods are `embed` (vectors of the graphs)
+    and `constrain_` (called after each step of the optimiser).
     """
 
     def get_default_callbacks(self) -> list[tuple[str, Callback]]:
@@ -54,7 +53,7 @@ class LoFINet(NeuralNet):
     def get_split_datasets(self, X: Any, y: Any = None, **params: Any) -> tuple[Any, Any]:
         return X  # the estimator has split already: (training, validation or None)
 
-    def get_iterator(self, dataset: GraphDataset, training: bool = False) -> BatchLoader:
+    def get_iterator(self, dataset: EncodedGraphs, training: bool = False) -> BatchLoader:
         iterator: BatchLoader = super().get_iterator(dataset, training=training)
         iterator.network = self.module_
         return iterator
@@ -113,7 +112,7 @@ class LoFINet(NeuralNet):
             training=True,
         )
         self.optimizer_.step()
-        self.module_.clip_histograms_()
+        self.module_.constrain_()
         return step
 
     def _set_training(self, training: bool = True) -> None:
@@ -128,52 +127,31 @@ class LoFINet(NeuralNet):
         self.history.record_batch("valid_score", (graphs.weight * scores).mean().item())
         return step
 
-    def infer(self, x: Batch, **params: Any) -> Tensor:
+    def infer(self, x: Batch, **params: Any) -> Any:
         generator = self.dropout_generator_ if self.module_.training else None
-        x = x.to(self.device)
-        return self.module_(x.x, x.egonets, x.graphs, generator)
+        return self.module_(*x.to(self.device).inputs, generator)
 
-    def embed(self, dataset: GraphDataset) -> Tensor:
+    def embed(self, dataset: EncodedGraphs) -> Tensor:
         """The pooled vectors of all graphs, before the head."""
         self.module_.eval()
         with torch.no_grad():
             batches = (batch.to(self.device) for batch, _ in self.get_iterator(dataset))
-            return torch.cat([self.module_.embed(b.x, b.egonets, b.graphs).cpu() for b in batches])
+            return torch.cat([self.module_.embed(*batch.inputs).cpu() for batch in batches])
 
-    def start_(self, dataset: GraphDataset, generator: torch.Generator) -> None:
-        """Start masks at what is in the data, and let the head see vectors of unit scale."""
-        rows, weight = np.arange(len(dataset)), dataset.weight
-        # Each graph alone, at least, has to fit into the memory of a training step.
-        self.get_iterator(dataset, training=True).check_size(rows[:, None], merge=True)
-        sizes = np.diff(dataset.graphs.node_offsets)
-        if len(dataset) > N_EXAMPLES or sizes.sum() > N_EXAMPLE_NODES:
-            # Some of them, drawn with chances in proportion to their weights.
-            uniform = torch.empty_like(weight, dtype=torch.float64).uniform_(generator=generator)
-            rows = (-uniform.log() / weight.double()).argsort().numpy()
-            n_fitting = int(np.searchsorted(np.cumsum(sizes[rows]), N_EXAMPLE_NODES, side="right"))
-            rows = rows[: max(1, min(n_fitting, N_EXAMPLES))]
-            weight = torch.ones_like(weight)
-        batch = dataset.batch(rows, gradients=False)[0].to(self.device)
-        self.module_.start_at_data_(
-            batch.x, batch.egonets, batch.graphs, weight[rows].to(self.device), generator
-        )
-        embedding = self.embed(dataset).double().numpy()
-        eps = float(np.finfo(np.float32).eps)
-        mean, scale = weighted_mean_and_scale(embedding, dataset.weight.double().numpy(), eps)
-        self.module_.calibrate_(torch.from_numpy(mean), torch.from_numpy(scale))
-
-    def get_loss(self, y_pred: Tensor, y_true: Tensor, X: Batch, training: bool = False) -> Tensor:
+    def get_loss(self, y_pred: Any, y_true: Tensor, X: Batch, training: bool = False) -> Tensor:
+        y_pred, penalty = y_pred if isinstance(y_pred, tuple) else (y_pred, None)
         losses = self.criterion_(y_pred, y_true.to(self.device))
         if losses.ndim > 1:  # several targets
             losses = losses.mean(dim=1)
-        return X.weight.to(self.device) @ losses / len(X)
+        loss = X.weight.to(self.device) @ losses / len(X)
+        return loss if penalty is None else loss + penalty
 
 
 def probabilities(logits: Tensor) -> NDArray[np.float64]:
     return torch.softmax(logits.detach().double(), dim=1).numpy()
 
 
-class ClassifierNet(ClassifierMixin, LoFINet):
+class ClassifierNet(ClassifierMixin, GraphNet):
     @property
     def classes_(self) -> NDArray[np.int64]:
         return np.arange(self.module__n_outputs)
@@ -182,24 +160,32 @@ class ClassifierNet(ClassifierMixin, LoFINet):
         """Accuracy, graph by graph."""
         return (y_pred.argmax(dim=1) == y_true).float()
 
-    def predict_proba(self, X: GraphDataset) -> NDArray[np.float64]:
+    def predict_proba(self, X: EncodedGraphs) -> NDArray[np.float64]:
         return probabilities(self.forward(X))
 
-    def predict(self, X: GraphDataset) -> NDArray[np.int64]:
+    def predict(self, X: EncodedGraphs) -> NDArray[np.int64]:
         return self.predict_proba(X).argmax(axis=1)
 
 
-class RegressorNet(RegressorMixin, LoFINet):
+class RegressorNet(RegressorMixin, GraphNet):
     def scores(self, y_pred: Tensor, y_true: Tensor) -> Tensor:
         """R^2 against the training targets, which are standardised, graph by graph."""
         return 1 - (y_pred - y_true).square().mean(dim=1)
+
+
+def averaged(module: torch.nn.Module) -> list[Tensor]:
+    """The tensors of a module that change in training."""
+    norms = [one for one in module.modules() if isinstance(one, torch.nn.BatchNorm1d)]
+    statistics = [(one.running_mean, one.running_var) for one in norms]
+    return [*module.parameters(), *(one for pair in statistics for one in pair if one is not None)]
 
 
 class AverageWeights(Callback):
     """Let the weights that are validated and kept be an average over the last steps.
 
     On most data sets that were tried it had the lower validation loss, and one that jumps
-    less from epoch to epoch. Training itself goes on with the weights of the last step.
+    less from epoch to epoch. Training itself goes on with the weights of the last step. The
+    means and variances of batch normalisation are averaged along with the weights.
     """
 
     DECAY = 0.99  # about the last 100 steps; fewer at the beginning
@@ -224,7 +210,7 @@ class AverageWeights(Callback):
 
     def start(self, net: NeuralNet) -> None:
         """Go on where the last training ended, unless other weights were put in since."""
-        weights = [parameter.detach().clone() for parameter in net.module_.parameters()]
+        weights = [weight.detach().clone() for weight in averaged(net.module_)]
         self.is_started = True
         self.is_in_place = self.kept is not None and all(
             torch.equal(kept.cpu(), weight.cpu())
@@ -245,7 +231,7 @@ class AverageWeights(Callback):
         if training:
             self.n_steps += 1
             decay = min(self.DECAY, (1 + self.n_steps) / (10 + self.n_steps))
-            torch._foreach_lerp_(self.average, list(net.module_.parameters()), 1 - decay)
+            torch._foreach_lerp_(self.average, averaged(net.module_), 1 - decay)
 
     def on_epoch_end(self, net: NeuralNet, **kwargs: Any) -> None:
         self.put_in_place(net)
@@ -255,7 +241,7 @@ class AverageWeights(Callback):
             return
         self.put_in_place(net)
         # On the CPU, so that what was trained on a GPU can be unpickled without one.
-        self.kept = [parameter.detach().cpu().clone() for parameter in net.module_.parameters()]
+        self.kept = [weight.detach().cpu().clone() for weight in averaged(net.module_)]
         self.last = [weight.cpu() for weight in self.average]
         del self.average
 
@@ -265,8 +251,8 @@ class AverageWeights(Callback):
 
     @torch.no_grad()
     def exchange(self, net: NeuralNet) -> None:
-        for parameter, average in zip(net.module_.parameters(), self.average, strict=True):
-            parameter.data, average.data = average.data, parameter.data
+        for weight, average in zip(averaged(net.module_), self.average, strict=True):
+            weight.data, average.data = average.data, weight.data
         self.is_in_place = not self.is_in_place
 
 

@@ -13,7 +13,7 @@ from torch.optim.lr_scheduler import CosineAnnealingLR
 
 import sklofi.checkpoints
 from sklofi import GraphSet, LoFIClassifier, LoFIRegressor
-from sklofi.training import LoFINet
+from sklofi.training import GraphNet
 
 TINY = {"n_layers": 2, "n_masks": 3, "n_words": 2, "max_epochs": 6, "random_state": 0}
 
@@ -35,7 +35,7 @@ class Crash(Exception):
 @pytest.fixture
 def crash_in(monkeypatch):
     """Let training end in the middle of an epoch."""
-    original = LoFINet.train_step
+    original = GraphNet.train_step
 
     def crash_in(epoch):
         def train_step(self, *args, **kwargs):
@@ -43,7 +43,7 @@ def crash_in(monkeypatch):
                 raise Crash
             return original(self, *args, **kwargs)
 
-        monkeypatch.setattr(LoFINet, "train_step", train_step)
+        monkeypatch.setattr(GraphNet, "train_step", train_step)
 
     return crash_in
 
@@ -231,7 +231,7 @@ def test_a_search_keeps_the_checkpoints_of_its_fits_in_a_folder(motifs, tmp_path
 
 def test_ctrl_c_leaves_the_checkpoint_to_go_on_from(motifs, path, monkeypatch):
     whole = LoFIClassifier(**TINY).fit(*motifs)
-    original = LoFINet.train_step
+    original = GraphNet.train_step
 
     def train_step(self, *args, **kwargs):
         if len(self.history) == 4:
@@ -239,7 +239,7 @@ def test_ctrl_c_leaves_the_checkpoint_to_go_on_from(motifs, path, monkeypatch):
         return original(self, *args, **kwargs)
 
     with monkeypatch.context() as patch:
-        patch.setattr(LoFINet, "train_step", train_step)
+        patch.setattr(GraphNet, "train_step", train_step)
         estimator = LoFIClassifier(**TINY)
         with pytest.warns(UserWarning, match=r"interrupted in epoch 4.* best so far"):
             estimator.fit(*motifs, checkpoint=path)

@@ -1,4 +1,5 @@
 import copy
+import dataclasses
 import os
 import pickle
 import re
@@ -996,6 +997,14 @@ def test_every_parameter_is_documented_with_its_default(estimator_class):
         assert parameter.kind is parameter.KEYWORD_ONLY
         default = re.search(r"default=(.+)$", documented[name]).group(1)
         assert eval(default) == parameter.default, name
+
+
+@pytest.mark.parametrize("estimator_class", [LoFIClassifier, LoFIRegressor])
+def test_docstrings_say_what_the_parameters_say_of_themselves(estimator_class):
+    words = " ".join(getdoc(estimator_class).split())
+    words = words.replace(", stratified by class. Not", ". Not")  # what only classes know
+    for one in dataclasses.fields(estimator_class):
+        assert " ".join(one.metadata["text"].split()) in words, one.name
 
 
 def test_classifier_and_regressor_share_parameters_and_their_words():

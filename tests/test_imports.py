@@ -20,6 +20,7 @@ ALLOWED = {
     "egonets": {"graphs"},
     "fast": set(),
     "nn": {"fast"},
+    "networks": set(),
     "targets": {"reading", "graphs"},
     "vectorizers": {"reading", "storage", "graphs", "egonets"},
     "paths": {"reading", "graphs", "vectorizers"},
@@ -30,18 +31,26 @@ ALLOWED = {
         "walks",
     },
     "comparison": {"drawing"},  # takes any estimator
-    "batches": {"reading", "graphs", "egonets", "fast", "nn", "targets"},
+    "encoding": {"reading", "graphs", "targets"},
+    "loading": {"graphs", "encoding"},
+    "batches": {"graphs", "egonets", "fast", "nn", "encoding", "loading"},
     "cluster": {"graphs"},
-    "training": {"batches", "targets"},
+    "flat": {"graphs", "egonets", "networks", "encoding", "loading"},
+    "training": {"loading"},
     "checkpoints": {"storage"},
+    # The shell of all networks, and the two tasks.
     "base": {
-        *("reading", "graphs", "nn", "storage", "targets", "batches", "training", "checkpoints"),
+        *("reading", "graphs", "storage", "targets", "encoding", "loading", "training"),
+        "checkpoints",
     },
-    "estimators": {"base", "targets", "training"},
-    "attribution": {"graphs", "fast", "nn", "batches", "base"},
-    "masks": {"graphs", "egonets", "batches", "base"},
+    "tasks": {"base", "targets", "training"},
+    "peers": {"base", "networks", "encoding", "flat"},
+    "lofi": {"base", "nn", "batches", "loading", "targets"},
+    "estimators": {"base", "tasks", "lofi"},
+    "attribution": {"graphs", "fast", "nn", "batches", "lofi"},
+    "masks": {"graphs", "egonets", "batches", "lofi"},
     "drawing": set(),
-    "inspection": {"graphs", "base", "attribution", "masks", "drawing"},
+    "inspection": {"graphs", "lofi", "attribution", "masks", "drawing"},
     "downloads": set(),
     "tudataset": set(),
     "datasets": {"downloads", "tudataset"},
@@ -49,8 +58,8 @@ ALLOWED = {
 }
 KNOW_NETWORKX = {"reading", "graphs", "tudataset", "datasets", "testing", "drawing"}
 KNOW_TORCH = {
-    *("fast", "nn", "batches", "training", "checkpoints", "base", "estimators"),
-    *("attribution", "masks"),
+    *("fast", "nn", "networks", "loading", "batches", "flat", "training", "checkpoints", "base", "tasks"),
+    *("lofi", "estimators", "attribution", "masks"),
 }
 
 
@@ -88,7 +97,7 @@ def test_only_the_border_knows_networkx_and_only_the_core_torch(module):
     assert module in KNOW_TORCH or not roots & {"torch", "skorch"}
 
 
-@pytest.mark.parametrize("module", ["fast", "nn"])
+@pytest.mark.parametrize("module", ["fast", "nn", "networks"])
 def test_the_core_imports_torch_alone(module):
     roots = {name.split(".")[0] for name in imported(module)}
     assert roots - sys.stdlib_module_names - {"sklofi"} == {"torch"}

@@ -434,7 +434,7 @@ def test_clipping_makes_histograms_non_negative_and_nothing_else():
     before = {name: value.clone() for name, value in network.state_dict().items()}
     with torch.no_grad():
         network.layers[1].histogram[0, 0] = -1.0
-    network.clip_histograms_()
+    network.constrain_()
     before["layers.1.histogram"][0, 0] = 0.0
     for name, value in network.state_dict().items():
         assert_close(value, before[name])

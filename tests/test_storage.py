@@ -268,7 +268,7 @@ def test_skops_with_the_types_that_the_readme_lists(estimators, name, graphs):
     }
     if name.startswith(("classifier", "regressor")):
         estimator = f"sklofi.estimators.{type(estimators[name]).__name__}"
-        assert own == {estimator, "sklofi.batches.NodeEncoder"}
+        assert own == {estimator, "sklofi.encoding.NodeEncoder"}
     assert_says_the_same(skops.io.loads(data, trusted=trusted), estimators[name], graphs)
 
 

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from skorch.callbacks import Callback
 from torch.testing import assert_close
 
-from sklofi import GraphSet, LoFIClassifier, training
+from sklofi import GraphSet, LoFIClassifier, lofi
 from sklofi.datasets import make_motif_graphs
 from sklofi.nn import LoFINetwork
 from sklofi.training import split_validation
@@ -128,14 +128,14 @@ def test_masks_start_at_few_graphs_of_large_sets_and_none_without_weight(monkeyp
         start(self, x, egonets, graphs, weight, generator)
 
     monkeypatch.setattr(LoFINetwork, "start_at_data_", recorded)
-    monkeypatch.setattr(training, "N_EXAMPLES", 10)
+    monkeypatch.setattr(lofi, "N_EXAMPLES", 10)
     graphs = [nx.path_graph(5 + i % 2) for i in range(60)]
     heavy = np.where(np.arange(60) % 2, 1.0, 1e-60)  # gone in 32 bits
     start_of(graphs, weight=heavy)
     assert started[-1][0] == 10 and (started[-1][2] == 6).all()
-    monkeypatch.setattr(training, "N_EXAMPLE_NODES", 27)
+    monkeypatch.setattr(lofi, "N_EXAMPLE_NODES", 27)
     start_of(graphs)
     assert started[-1][0] in (4, 5)
-    monkeypatch.setattr(training, "N_EXAMPLE_NODES", 1)
+    monkeypatch.setattr(lofi, "N_EXAMPLE_NODES", 1)
     start_of(graphs)
     assert started[-1][0] == 1
