@@ -21,10 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklofi.reading import (
+    DEFAULT_EDGE_LABEL,
     DEFAULT_NODE_LABEL,
     check_graph_list,
     names_array,
     read_adjacency,
+    read_edge_labels,
     read_features,
     read_labels,
     show,
@@ -94,6 +96,16 @@ class GraphSet:
     node_label, node_features : hashable
         The node attributes that labels and features came from and go back to.
 
+    edge_label_ids : ndarray of shape (n_edges,) or None
+        For each entry of `neighbors` the position of the label of that edge in
+        `edge_labels`. An undirected edge has the same in both places.
+
+    edge_labels : tuple
+        The distinct categorical labels of edges, in a fixed order; empty if there are none.
+
+    edge_label : hashable
+        The edge attribute that labels came from and go back to.
+
     Examples
     --------
     >>> import networkx as nx
@@ -115,6 +127,9 @@ class GraphSet:
     node_names: NDArray[Any] | None = None
     node_label: Hashable = DEFAULT_NODE_LABEL
     node_features: Hashable = "features"
+    edge_label_ids: NDArray[np.int32] | None = None
+    edge_labels: tuple[Hashable, ...] = ()
+    edge_label: Hashable = DEFAULT_EDGE_LABEL
 
     _origin: tuple[GraphSet, NDArray[np.int64]] | None = field(default=None, init=False)
     _tables: dict[Hashable, Any] = field(default_factory=dict, init=False)
@@ -128,6 +143,7 @@ class GraphSet:
         graphs: Iterable[nx.Graph],
         node_label: Hashable | None = DEFAULT_NODE_LABEL,
         node_features: Hashable | None = None,
+        edge_label: Hashable | None = None,
     ) -> GraphSet:
         """Convert networkx graphs.
 
@@ -146,6 +162,12 @@ class GraphSet:
             Node attribute that holds a number or a vector of numbers, of the same
             length on every node.
 
+        edge_label : hashable or None, default=None
+            Edge attribute that holds a categorical label (any hashable value). Under the
+            name "label" it may be absent on all edges, then they count as unlabelled; any
+            other name has to exist if there are edges. Parallel edges, of which one is
+            kept, need equal labels. None ignores labels.
+
         Returns
         -------
         graphs : GraphSet
@@ -160,6 +182,9 @@ class GraphSet:
             )
         degrees, neighbors, names_are_numbers = read_adjacency(graphs, nodes)
         label_ids, labels = read_labels(graphs, nodes, node_label, node_features)
+        edge_label_ids, edge_labels = read_edge_labels(
+            graphs, nodes, degrees, neighbors, edge_label
+        )
         return cls(
             node_offsets=offsets_of(n_nodes),
             edge_offsets=offsets_of(degrees),
@@ -171,6 +196,9 @@ class GraphSet:
             node_names=None if names_are_numbers else names_array(nodes),
             node_label=cls.node_label if node_label is None else node_label,
             node_features=cls.node_features if node_features is None else node_features,
+            edge_label_ids=edge_label_ids,
+            edge_labels=edge_labels,
+            edge_label=cls.edge_label if edge_label is None else edge_label,
         )
 
     def to_networkx(self) -> list[nx.Graph]:
@@ -222,6 +250,7 @@ class GraphSet:
             label_ids=None if self.label_ids is None else self.label_ids[nodes],
             features=None if self.features is None else self.features[nodes],
             node_names=None if self.node_names is None else self.node_names[nodes],
+            edge_label_ids=None if self.edge_label_ids is None else self.edge_label_ids[edges],
         )
         whole, rows = self.origin
         vars(part)["_origin"] = (whole, rows[graphs])
@@ -233,6 +262,8 @@ class GraphSet:
             parts.append(f"n_labels={len(self.labels)}")
         if self.features is not None:
             parts.append(f"n_features={self.features.shape[1]}")
+        if self.edge_label_ids is not None:
+            parts.append(f"n_edge_labels={len(self.edge_labels)}")
         return f"GraphSet({', '.join(parts)})"
 
     def __sizeof__(self) -> int:
@@ -292,7 +323,9 @@ class GraphSet:
         """See that the arrays fit together, where they come from nobody knows where."""
         n_nodes, degrees = np.diff(self.node_offsets), np.diff(self.edge_offsets)
         n_own = np.repeat(np.repeat(n_nodes, n_nodes), degrees)
-        ids = np.zeros(0, np.int32) if self.label_ids is None else self.label_ids
+        nothing = np.zeros(0, np.int32)
+        ids = nothing if self.label_ids is None else self.label_ids
+        edge_ids = nothing if self.edge_label_ids is None else self.edge_label_ids
         if not (
             self.node_offsets[0] == self.edge_offsets[0] == 0
             and (n_nodes > 0).all()
@@ -303,11 +336,13 @@ class GraphSet:
             and (self.label_ids is None or len(ids) == self.n_nodes)
             and ((ids >= 0) & (ids < len(self.labels))).all()
             and (self.features is None or len(self.features) == self.n_nodes)
+            and (self.edge_label_ids is None or len(edge_ids) == len(self.neighbors))
+            and ((edge_ids >= 0) & (edge_ids < len(self.edge_labels))).all()
         ):
             raise ValueError("the arrays of the graphs do not fit together")
 
     def without_labels(self) -> GraphSet:
-        """The same graphs, all nodes alike but for their features."""
+        """The same graphs, all nodes alike but for their features; edges keep their labels."""
         if self.label_ids is None:
             return self
         bare = replace(self, label_ids=None, labels=())
@@ -334,7 +369,8 @@ class GraphSet:
 
     def _fingerprint(self) -> bytes:
         digest = hashlib.blake2b(digest_size=16)
-        for name in ("node_offsets", "edge_offsets", "neighbors", "label_ids", "features"):
+        structure = ("node_offsets", "edge_offsets", "neighbors")
+        for name in (*structure, "label_ids", "features", "edge_label_ids"):
             value = getattr(self, name)
             if value is not None:
                 digest.update(f"{name} {value.dtype} {value.shape}".encode())
@@ -350,7 +386,15 @@ class GraphSet:
         graph.add_nodes_from(names)
         bounds = pairwise(self.edge_offsets[start : stop + 1].tolist())
         for name, (begin, end) in zip(names, bounds, strict=True):
-            graph.add_edges_from((name, names[i]) for i in self.neighbors[begin:end].tolist())
+            others = (names[i] for i in self.neighbors[begin:end].tolist())
+            if self.edge_label_ids is None:
+                graph.add_edges_from((name, other) for other in others)
+            else:
+                labels = (self.edge_labels[i] for i in self.edge_label_ids[begin:end].tolist())
+                graph.add_edges_from(
+                    (name, other, {self.edge_label: label})
+                    for other, label in zip(others, labels, strict=True)
+                )
         if self.label_ids is not None:
             labels = (self.labels[i] for i in self.label_ids[start:stop].tolist())
             nx.set_node_attributes(graph, dict(zip(names, labels, strict=True)), self.node_label)
@@ -360,15 +404,29 @@ class GraphSet:
         return graph
 
 
-def as_graph_set(X: Any, node_label: Hashable | None, node_features: Hashable | None) -> GraphSet:
-    """Take whatever a user passes as X; the border that every estimator shares."""
+def as_graph_set(
+    X: Any,
+    node_label: Hashable | None,
+    node_features: Hashable | None,
+    edge_label: Hashable | None = None,
+) -> GraphSet:
+    """Take whatever a user passes as X; the border that every estimator shares.
+
+    A :class:`GraphSet` keeps its edge labels even if none are asked for: who does not ask
+    does not look at them.
+    """
     if isinstance(X, GraphSet):
-        return _check_graph_set(X, node_label, node_features)
-    return GraphSet.from_networkx(X, node_label=node_label, node_features=node_features)
+        return _check_graph_set(X, node_label, node_features, edge_label)
+    return GraphSet.from_networkx(
+        X, node_label=node_label, node_features=node_features, edge_label=edge_label
+    )
 
 
 def _check_graph_set(
-    X: GraphSet, node_label: Hashable | None, node_features: Hashable | None
+    X: GraphSet,
+    node_label: Hashable | None,
+    node_features: Hashable | None,
+    edge_label: Hashable | None,
 ) -> GraphSet:
     """A GraphSet has made its choice of attributes; see that nobody asks for others."""
     if len(X) == 0:
@@ -377,6 +435,11 @@ def _check_graph_set(
         raise ValueError(
             f"node_features={show(node_features)}, but X is a GraphSet that was made without them."
             f" Make it with GraphSet.from_networkx(graphs, node_features={show(node_features)})."
+        )
+    if edge_label is not None and edge_label not in (DEFAULT_EDGE_LABEL, X.edge_label):
+        raise ValueError(
+            f"edge_label={show(edge_label)}, but X is a GraphSet that was made without it."
+            f" Make it with GraphSet.from_networkx(graphs, edge_label={show(edge_label)})."
         )
     if node_label is None:
         return X.without_labels()
@@ -391,11 +454,30 @@ def _check_graph_set(
 def check_same_labelling(graphs: GraphSet, has_labels: bool, owner: str) -> None:
     """See that graphs have labels if those that an estimator was fitted on had, or none."""
     if (graphs.label_ids is not None) != has_labels:
-        here, there = ("without", "with") if has_labels else ("with", "without")
-        raise ValueError(
-            f"X has graphs {here} node labels, but {owner} was fitted on graphs"
-            f" {there} node labels. Convert both in the same way."
-        )
+        raise _other_labelling("node", has_labels, owner)
+
+
+def has_edge_labels(graphs: GraphSet) -> bool | None:
+    """Whether the edges have labels; None where there are no edges, and so no answer."""
+    return graphs.edge_label_ids is not None if len(graphs.neighbors) else None
+
+
+def check_same_edge_labelling(graphs: GraphSet, had_labels: bool | None, owner: str) -> None:
+    """See that edges have labels if those that an estimator was fitted on had, or none.
+
+    `had_labels` is what :func:`has_edge_labels` said of those.
+    """
+    has_labels = has_edge_labels(graphs)
+    if has_labels is not None and had_labels is not None and has_labels != had_labels:
+        raise _other_labelling("edge", had_labels, owner)
+
+
+def _other_labelling(what: str, had_labels: bool, owner: str) -> ValueError:
+    here, there = ("without", "with") if had_labels else ("with", "without")
+    return ValueError(
+        f"X has graphs {here} {what} labels, but {owner} was fitted on graphs"
+        f" {there} {what} labels. Convert both in the same way."
+    )
 
 
 def offsets_of(lengths: NDArray[np.integer]) -> NDArray[np.int64]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Hashable, Iterable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from itertools import chain, repeat
 from numbers import Real
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 DEFAULT_NODE_LABEL = "label"
+DEFAULT_EDGE_LABEL = "label"
 
 # Longer texts of values are cut short in messages.
 LONGEST_SHOWN = 100
@@ -176,26 +177,153 @@ def read_labels(
                 stacklevel=2,
             )
         return None, ()
+    return _number_labels(
+        values,
+        lambda position: _locate(nodes, position),
+        node_label,
+        "; pass vectors through node_features",
+    )
+
+
+def _number_labels(
+    values: list[Any], locate: Callable[[int], str], name: Hashable, advice: str = ""
+) -> tuple[NDArray[np.int32], tuple[Hashable, ...]]:
+    """Of each value its position among the distinct ones, and those in a fixed order."""
     try:
-        distinct = dict.fromkeys(values)  # in the order of the nodes, unlike a set
+        distinct = dict.fromkeys(values)  # in the order of the values, unlike a set
         has_nan = any(map(_is_nan, distinct))
     except Exception:  # whatever a class of somebody else raises
         position = _first_unusable(values)
         raise TypeError(
-            f"{_locate(nodes, position)} has the label {show(values[position])} of type"
+            f"{locate(position)} has the label {show(values[position])} of type"
             f" {type(values[position]).__name__}, which cannot be hashed and compared. Labels"
-            " are categories such as strings or integers; pass vectors through node_features."
+            f" are categories such as strings or integers{advice}."
         ) from None
     if has_nan:
         position = next(i for i, value in enumerate(values) if _is_nan(value))
         raise ValueError(
-            f"{_locate(nodes, position)} has the label NaN under {show(node_label)}."
+            f"{locate(position)} has the label NaN under {show(name)}."
             " Replace missing labels by a category of their own."
         )
     labels = sort_labels(distinct)
     number = {label: i for i, label in enumerate(labels)}
     label_ids = np.fromiter(map(number.__getitem__, values), np.int32, count=len(values))
     return label_ids, tuple(labels)
+
+
+def read_edge_labels(
+    graphs: list[nx.Graph],
+    nodes: list[list[Hashable]],
+    degrees: NDArray[np.int64],
+    neighbors: NDArray[np.int32],
+    edge_label: Hashable | None,
+) -> tuple[NDArray[np.int32] | None, tuple[Hashable, ...]]:
+    """Labels of the edges in the order of :func:`read_adjacency`, which gave the arrays."""
+    if edge_label is None:
+        return None, ()
+    if not _is_hashable(edge_label):
+        raise TypeError(
+            f"edge_label names one attribute, got {show(edge_label)} of type"
+            f" {type(edge_label).__name__}."
+        )
+    values, n_parallel = _read_edge_attribute(graphs, edge_label)
+    n_missing = sum(value is _MISSING for value in values)
+    if n_missing == len(values):
+        if values:
+            _report_unlabelled_edges(graphs, edge_label)
+        return None, ()
+    edge_of = np.repeat(np.arange(len(neighbors)), n_parallel)  # of each value
+
+    def locate(position: int) -> str:
+        return _locate_edge(nodes, degrees, neighbors, int(edge_of[position]))
+
+    if n_missing:
+        position = next(i for i, value in enumerate(values) if value is _MISSING)
+        # Counted anew, because an undirected edge has been read from both of its ends.
+        is_missing = [edge_label not in data for g in graphs for *_, data in g.edges(data=True)]
+        raise ValueError(
+            f"{locate(position)} has no attribute {show(edge_label)}, which other edges have"
+            f" ({sum(is_missing)} of {len(is_missing)} edges lack it). Set it on every edge, for"
+            " example with networkx.set_edge_attributes."
+        )
+    ids, labels = _number_labels(values, locate, edge_label)
+    first = np.cumsum(n_parallel) - n_parallel
+    differs = np.flatnonzero(ids != ids[first][edge_of])
+    if len(differs):
+        position = int(differs[0])
+        one, other = labels[ids[first[edge_of[position]]]], labels[ids[position]]
+        raise ValueError(
+            f"{locate(position)} has parallel edges with the labels {show(one)} and {show(other)}"
+            f" under {show(edge_label)}. Parallel edges count as one: give them the same label,"
+            " or one that stands for both."
+        )
+    ids = ids[first]
+    edge = _first_asymmetry(graphs, nodes, degrees, neighbors, ids)
+    if edge is not None:
+        raise ValueError(
+            f"{_locate_edge(nodes, degrees, neighbors, edge)} of a graph that is not directed has"
+            f" two labels under {show(edge_label)}, one in each direction. Such a graph is a view"
+            " of a directed one: pass that, or a copy whose edges have one label each."
+        )
+    return ids, labels
+
+
+def _read_edge_attribute(
+    graphs: list[nx.Graph], name: Hashable
+) -> tuple[list[Any], NDArray[np.int64]]:
+    """The attribute of all edges, and how many parallel ones each neighbour stands for."""
+    values: list[Any] = []
+    n_parallel: list[int] = []
+    for graph in graphs:
+        n_before = len(values)
+        edges = (data for _, adjacent in graph.adjacency() for data in adjacent.values())
+        if graph.is_multigraph():
+            for parallel in edges:
+                found = [data.get(name, _MISSING) for data in parallel.values()]
+                values.extend(found)
+                n_parallel.append(len(found))
+        else:
+            values.extend(data.get(name, _MISSING) for data in edges)
+            n_parallel.extend(repeat(1, len(values) - n_before))
+    return values, np.array(n_parallel, dtype=np.int64)
+
+
+def _report_unlabelled_edges(graphs: list[nx.Graph], edge_label: Hashable) -> None:
+    """Say what the edges have, if not the attribute that was asked for."""
+    others = sort_labels({key for g in graphs for *_, data in g.edges(data=True) for key in data})
+    if edge_label != DEFAULT_EDGE_LABEL:
+        raise ValueError(
+            f"No edge of any graph has the attribute {show(edge_label)} (edge_label); the edges"
+            f" have {_enumerate(others)}. Pass edge_label=None for graphs without edge labels."
+        )
+    if others:
+        warnings.warn(
+            f"No edge has the attribute {edge_label!r}, so all edges are taken as alike, although"
+            f" they have {_enumerate(others)}. Name the attribute to use with edge_label=, or"
+            " pass edge_label=None to ignore them.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def _first_asymmetry(
+    graphs: list[nx.Graph],
+    nodes: list[list[Hashable]],
+    degrees: NDArray[np.int64],
+    neighbors: NDArray[np.int32],
+    ids: NDArray[np.int32],
+) -> int | None:
+    """The first edge of an undirected graph with another label in the other direction."""
+    n_nodes = np.fromiter(map(len, nodes), np.int64, count=len(nodes))
+    is_directed = np.array([graph.is_directed() for graph in graphs])
+    first_node = np.repeat(np.cumsum(n_nodes) - n_nodes, n_nodes)
+    source = np.repeat(np.arange(len(degrees)), degrees)
+    target = neighbors + first_node[source]
+    edges = np.flatnonzero(~np.repeat(is_directed, n_nodes)[source])
+    there = edges[np.lexsort((target[edges], source[edges]))]
+    back = edges[np.lexsort((source[edges], target[edges]))]
+    differs = there[ids[there] != ids[back]]
+    return int(differs.min()) if len(differs) else None
 
 
 def read_features(
@@ -269,6 +397,22 @@ def _locate(nodes: Sequence[Sequence[Hashable]], position: int) -> str:
             return f"Graph {index}, node {show(names[position])},"
         position -= len(names)
     raise IndexError(position)
+
+
+def _locate_edge(
+    nodes: Sequence[Sequence[Hashable]],
+    degrees: NDArray[np.int64],
+    neighbors: NDArray[np.int32],
+    edge: int,
+) -> str:
+    """'Graph 3, edge ('a', 'b')' for a position in the flat list of all neighbours."""
+    source = int(np.searchsorted(np.cumsum(degrees), edge, side="right"))
+    for index, names in enumerate(nodes):
+        if source < len(names):
+            u, v = names[source], names[neighbors[edge]]
+            return f"Graph {index}, edge ({show(u)}, {show(v)}),"
+        source -= len(names)
+    raise IndexError(edge)
 
 
 def _enumerate(names: Sequence[Hashable]) -> str:

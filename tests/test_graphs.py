@@ -15,7 +15,12 @@ from numpy.testing import assert_array_equal
 from sklearn.utils import _safe_indexing
 
 from sklofi import GraphSet
-from sklofi.graphs import as_graph_set, take_segments
+from sklofi.graphs import (
+    as_graph_set,
+    check_same_edge_labelling,
+    has_edge_labels,
+    take_segments,
+)
 from sklofi.reading import sort_labels
 
 
@@ -428,3 +433,236 @@ def test_several_names_are_not_the_name_of_an_attribute():
     graph = labelled_path("ab", x=[1, 2], y=[3, 4])
     with pytest.raises(TypeError, match=r"name one attribute each, got \['x', 'y'\] of type list"):
         GraphSet.from_networkx([graph], node_features=["x", "y"])
+
+
+# Labels of edges
+
+
+def bonded_path(labels, kind=nx.Graph, name="bond"):
+    graph = nx.path_graph(len(labels) + 1, create_using=kind)
+    for (_, _, data), label in zip(graph.edges(data=True), labels, strict=True):
+        data[name] = label
+    return graph
+
+
+def adjacency(graph):
+    """Neighbours and attributes of edges as dictionaries, in both directions if there are two."""
+    return {node: dict(adjacent) for node, adjacent in graph.adjacency()}
+
+
+def stored_labels(graphs, edge_label="bond"):
+    """Of each entry of `neighbors` the label, as the networkx graphs of the set have it."""
+    return [
+        data[edge_label]
+        for graph in graphs
+        for _, adjacent in graph.adjacency()
+        for data in adjacent.values()
+    ]
+
+
+def test_edges_have_no_labels_unless_they_are_asked_for():
+    graph = bonded_path("ab", name="label")
+    graphs = GraphSet.from_networkx([graph])
+    assert graphs.edge_label_ids is None and graphs.edge_labels == ()
+    assert list(graphs[0].edges(data=True)) == [(0, 1, {}), (1, 2, {})]
+    assert repr(graphs) == "GraphSet(n_graphs=1, n_nodes=3)"
+
+
+def test_labels_of_edges_stand_beside_the_neighbors():
+    graph = bonded_path(["single", "double"])
+    graphs = GraphSet.from_networkx([graph], edge_label="bond")
+    assert graphs.edge_labels == ("double", "single")
+    assert graphs.neighbors.tolist() == [1, 0, 2, 1]
+    assert graphs.edge_label_ids.tolist() == [1, 1, 0, 0]
+    assert graphs.edge_label_ids.dtype == np.int32
+    assert repr(graphs) == "GraphSet(n_graphs=1, n_nodes=3, n_edge_labels=2)"
+    graphs.check_arrays()
+
+
+ODD_LABELS = [None, "a", 1, 2.5, ("a", 1), frozenset({1}), np.int64(7), np.str_("é"), b"x"]
+
+
+@pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph])
+def test_labels_of_edges_come_back_whatever_they_are(kind):
+    names = [("a", 1), "b", 3, 2.5, True, frozenset(), ((),), b"", (1, 2), -1]
+    graph = nx.relabel_nodes(bonded_path(ODD_LABELS, kind), dict(enumerate(names)))
+    u, v = names[:2]
+    graph.add_edge(u, u, bond="loop")
+    if graph.is_directed():
+        graph.add_edge(v, u, bond="back")  # another label in the other direction
+    if graph.is_multigraph():
+        graph.add_edge(u, v, bond=None)  # which is the label it has
+    simple = nx.DiGraph(graph) if graph.is_directed() else nx.Graph(graph)
+    converted = GraphSet.from_networkx([bonded_path("ab"), graph], edge_label="bond")
+    shipped = pickle.loads(pickle.dumps(converted))
+    for graphs in (converted, shipped, copy.copy(converted), copy.deepcopy(converted)):
+        graphs.check_arrays()
+        assert graphs.edge_label == "bond"
+        back = graphs.to_networkx()
+        assert adjacency(back[1]) == adjacency(simple)
+        assert [graphs.edge_labels[i] for i in graphs.edge_label_ids] == stored_labels(back)
+        types = {type(data["bond"]) for *_, data in back[1].edges(data=True)}
+        assert types == {type(label) for label in ODD_LABELS}
+
+
+@pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph])
+def test_labels_of_edges_of_views_are_those_of_their_copies(kind):
+    graph = kind()
+    edges = [(0, 1, "a"), (0, 2, "b"), (1, 2, "c"), (3, 0, "d"), (3, 0, "d"), (2, 3, "a")]
+    graph.add_edges_from((u, v, {"bond": bond}) for u, v, bond in edges)
+    some = [(0, 1), (1, 2), (3, 0)]
+    views = [
+        graph.subgraph([0, 1, 3]),
+        graph.edge_subgraph([(*e, 0) for e in some] if graph.is_multigraph() else some),
+        nx.subgraph_view(graph, filter_edge=lambda u, v, *key: 2 not in (u, v)),
+        nx.freeze(graph.copy()),
+        graph.reverse(copy=False) if graph.is_directed() else graph.to_directed(as_view=True),
+        graph.to_undirected(as_view=True),
+    ]
+    for view in views:
+        back, copied = GraphSet.from_networkx([view, view.copy()], edge_label="bond")
+        assert adjacency(back) == adjacency(copied)
+        assert back.number_of_edges() > 0
+
+
+def test_a_view_with_two_labels_for_one_edge_is_refused():
+    graph = nx.DiGraph()
+    graph.add_edge("u", "v", bond=1)
+    graph.add_edge("v", "u", bond=2)
+    with pytest.raises(ValueError, match=r"Graph 1, edge \('u', 'v'\), of a graph that is not"):
+        GraphSet.from_networkx([graph, graph.to_undirected(as_view=True)], edge_label="bond")
+
+
+@pytest.mark.parametrize("kind", [nx.MultiGraph, nx.MultiDiGraph])
+def test_parallel_edges_with_different_labels_are_refused(kind):
+    graph = bonded_path("aba", kind)
+    graph.add_edge(1, 2, bond="c")
+    message = r"Graph 1, edge \(1, 2\), has parallel edges with the labels 'b' and 'c' under 'bond'"
+    with pytest.raises(ValueError, match=message):
+        GraphSet.from_networkx([bonded_path("a"), graph], edge_label="bond")
+
+
+@pytest.mark.parametrize(
+    "key", [[2, 0, 2], np.array([False, True, False]), slice(1, None)], ids=str
+)
+def test_slices_keep_the_labels_of_their_edges(key):
+    graphs = [bonded_path("ab"), bonded_path("c", nx.DiGraph), bonded_path("bca")]
+    sliced = GraphSet.from_networkx(graphs, edge_label="bond")[key]
+    sliced.check_arrays()
+    for one, other in zip(sliced, [graphs[i] for i in np.arange(3)[key]], strict=True):
+        assert adjacency(one) == adjacency(other)
+
+
+@pytest.mark.parametrize("name", ["label", "bond"])
+def test_graphs_without_edges_need_no_labels_of_edges(name):
+    bare = nx.empty_graph(3)
+    assert GraphSet.from_networkx([bare], edge_label=name).edge_label_ids is None
+    graphs = GraphSet.from_networkx([bonded_path("ab", name=name), bare], edge_label=name)
+    assert graphs.edge_labels == ("a", "b")
+    assert graphs[[1]].edge_label_ids.tolist() == []
+    graphs[[1]].check_arrays()
+
+
+def test_an_edge_label_that_nobody_has_is_an_error_unless_it_is_the_default():
+    graph = bonded_path("ab")
+    message = r"No edge of any graph has the attribute 'kind' \(edge_label\); the edges have the"
+    with pytest.raises(ValueError, match=f"{message} attributes 'bond'"):
+        GraphSet.from_networkx([graph], edge_label="kind")
+    assert GraphSet.from_networkx([nx.path_graph(3)], edge_label="label").edge_label_ids is None
+    with pytest.warns(UserWarning, match="No edge has the attribute 'label'.*'bond'.*edge_label="):
+        assert GraphSet.from_networkx([graph], edge_label="label").edge_label_ids is None
+
+
+@pytest.mark.parametrize("kind", [nx.Graph, nx.MultiDiGraph])
+def test_a_missing_label_of_an_edge_is_located_and_counted_once(kind):
+    graph = nx.relabel_nodes(bonded_path("aba", kind), {2: ("x", 2)})
+    del graph.edges[(1, ("x", 2), 0) if graph.is_multigraph() else (1, ("x", 2))]["bond"]
+    message = r"Graph 1, edge \(1, \('x', 2\)\), has no attribute 'bond', .* \(1 of 5 edges lack it"
+    with pytest.raises(ValueError, match=message):
+        GraphSet.from_networkx([bonded_path("ab"), graph], edge_label="bond")
+
+
+@pytest.mark.parametrize("label", [NoComparison(), NoHash(), [1], np.array([1, 2])])
+def test_labels_of_edges_that_are_no_categories_are_located(label):
+    message = r"Graph 0, edge \(1, 2\), has the label .* cannot be hashed and compared\. Labels are"
+    with pytest.raises(TypeError, match=message):
+        GraphSet.from_networkx([bonded_path(["a", label])], edge_label="bond")
+
+
+@pytest.mark.parametrize("label", [float("nan"), pd.NA])
+def test_nan_as_a_label_of_an_edge_is_located(label):
+    with pytest.raises(ValueError, match=r"Graph 0, edge \(1, 2\), has the label NaN under 'bond'"):
+        GraphSet.from_networkx([bonded_path(["a", label])], edge_label="bond")
+
+
+def test_several_names_are_not_the_name_of_an_edge_attribute():
+    with pytest.raises(TypeError, match=r"edge_label names one attribute, got \['a'\] of type"):
+        GraphSet.from_networkx([bonded_path("a")], edge_label=["a"])
+
+
+def test_a_set_is_not_taken_for_one_with_other_labels_of_edges():
+    graphs = GraphSet.from_networkx([bonded_path("ab")], edge_label="bond")
+    for edge_label in (None, "label", "bond"):
+        assert as_graph_set(graphs, "label", None, edge_label) is graphs
+    with pytest.raises(ValueError, match="edge_label='kind', but X is a GraphSet that was made"):
+        as_graph_set(graphs, "label", None, "kind")
+    bare = GraphSet.from_networkx([bonded_path("ab")])
+    assert as_graph_set(bare, "label", None, "label") is bare
+    with pytest.raises(ValueError, match=r"from_networkx\(graphs, edge_label='bond'\)"):
+        as_graph_set(bare, "label", None, "bond")
+    assert as_graph_set([bonded_path("ab")], "label", None, "bond").edge_labels == ("a", "b")
+
+
+def test_edges_have_labels_at_both_times_or_at_none():
+    bare = GraphSet.from_networkx([nx.path_graph(3)])
+    graphs = GraphSet.from_networkx([bonded_path("ab"), nx.empty_graph(2)], edge_label="bond")
+    labelled, empty = graphs[[0]], graphs[[1]]
+    assert [has_edge_labels(one) for one in (bare, labelled, empty)] == [False, True, None]
+    with pytest.raises(ValueError, match="X has graphs without edge labels, but Me was fitted on"):
+        check_same_edge_labelling(bare, True, "Me")
+    with pytest.raises(ValueError, match="X has graphs with edge labels, but Me was fitted on"):
+        check_same_edge_labelling(labelled, False, "Me")
+    for graphs, had_labels in [(bare, False), (labelled, True), (empty, True), (labelled, None)]:
+        check_same_edge_labelling(graphs, had_labels, "Me")
+
+
+def test_labels_of_edges_count_in_the_fingerprint_and_in_the_size():
+    graphs = [bonded_path("ab"), bonded_path("ba"), nx.path_graph(3)]
+    one, other = (GraphSet.from_networkx([graph], edge_label="bond") for graph in graphs[:2])
+    assert one.fingerprint != other.fingerprint
+    bare, plain = (GraphSet.from_networkx([graph]) for graph in graphs[1:])
+    assert bare.fingerprint == plain.fingerprint != one.fingerprint
+    assert sys.getsizeof(one) > sys.getsizeof(bare) + one.edge_label_ids.nbytes
+    with pytest.raises(ValueError, match="read-only"):
+        one.edge_label_ids[0] = 1
+
+
+def test_the_fingerprint_of_graphs_without_labels_of_edges_is_that_of_former_versions():
+    graphs = GraphSet.from_networkx([labelled_path("aba")])
+    assert graphs.fingerprint.hex() == "be73c9aae376ec73508584490d8202e8"
+
+
+def test_sets_that_former_versions_have_pickled_can_be_loaded():
+    state = GraphSet.from_networkx([labelled_path("aba")]).__getstate__()
+    former = {name: value for name, value in state.items() if not name.startswith("edge_label")}
+    graphs = GraphSet.__new__(GraphSet)
+    graphs.__setstate__(former)
+    assert graphs[:1].edge_label_ids is None
+    assert same_graph(copy.copy(graphs)[0], labelled_path("aba"))
+
+
+def test_without_labels_of_nodes_edges_keep_theirs():
+    graph = bonded_path("ab")
+    nx.set_node_attributes(graph, "a", "label")
+    graphs = GraphSet.from_networkx([graph], edge_label="bond").without_labels()
+    assert graphs.label_ids is None and graphs.edge_labels == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    "ids, labels", [([0, 0, 0], "a"), ([0, 0, 0, 1], "a"), ([0, 0, 0, -1], "a")]
+)
+def test_labels_of_edges_that_do_not_fit_are_noticed(ids, labels):
+    graphs = GraphSet.from_networkx([nx.path_graph(3)])
+    wrong = dataclasses.replace(graphs, edge_label_ids=np.array(ids), edge_labels=("a",))
+    with pytest.raises(ValueError, match="do not fit together"):
+        wrong.check_arrays()
