@@ -8,7 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sklofi.graphs import GraphSet, check_same_labelling
+from sklofi.graphs import (
+    GraphSet,
+    check_same_edge_labelling,
+    check_same_labelling,
+    has_edge_labels,
+)
 from sklofi.reading import show
 from sklofi.targets import weighted_mean_and_scale
 
@@ -99,15 +104,16 @@ class EdgeEncoder:
     """
 
     labels: tuple[Hashable, ...]
-    has_labels: bool
+    has_labels: bool | None  # None if the training graphs had no edges
 
     @classmethod
     def fit(cls, graphs: GraphSet) -> EdgeEncoder:
         """Learn the labels that occur."""
+        has_labels = has_edge_labels(graphs)
         if graphs.edge_label_ids is None:
-            return cls((None,), False)
+            return cls((None,), has_labels)
         present = np.unique(graphs.edge_label_ids).tolist()
-        return cls(tuple(graphs.edge_labels[i] for i in present), True)
+        return cls(tuple(graphs.edge_labels[i] for i in present), has_labels)
 
     @property
     def n_columns(self) -> int:
@@ -115,13 +121,7 @@ class EdgeEncoder:
 
     def check(self, graphs: GraphSet, handle_unknown: str, owner: str) -> None:
         """See that edges can be encoded, and that their labels are known if they must be."""
-        has_edges, has_labels = len(graphs.neighbors) > 0, graphs.edge_label_ids is not None
-        if has_edges and has_labels != self.has_labels:
-            here, there = ("without", "with") if self.has_labels else ("with", "without")
-            raise ValueError(
-                f"X has graphs {here} edge labels, but {owner} was fitted on graphs"
-                f" {there} edge labels. Convert both in the same way."
-            )
+        check_same_edge_labelling(graphs, self.has_labels, owner)
         if handle_unknown == "ignore" or graphs.edge_label_ids is None:
             return
         columns = columns_of(graphs.edge_labels, self.labels)

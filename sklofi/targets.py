@@ -22,13 +22,14 @@ def check_training_data(
     *,
     node_label: Hashable | None,
     node_features: Hashable | None = None,
+    edge_label: Hashable | None = None,
     **target_checks: Any,
 ) -> tuple[GraphSet, NDArray[Any], NDArray[np.float64]]:
     """X, y and weights as arrays of the same length, without weights of zero.
 
     `target_checks` are the arguments of scikit-learn's validation of y.
     """
-    graphs = as_graph_set(X, node_label, node_features)
+    graphs = as_graph_set(X, node_label, node_features, edge_label)
     y = check_targets(estimator, y, **target_checks)
     if len(y) != len(graphs):
         raise ValueError(
