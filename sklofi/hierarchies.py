@@ -1,0 +1,341 @@
+"""Peers of LoFI that choose or merge nodes before they read a graph: DGCNN and DiffPool."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from math import ceil
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch_geometric.nn import DenseSAGEConv, SAGEConv, SimpleConv
+from torch_geometric.utils import add_self_loops, to_dense_batch
+
+from sklofi.networks import FlatGraphs, FlatNetwork, Norm, Outputs, Perceptron, pool
+
+# With fewer rows, nothing is left of them after pooling in pairs and windows of five.
+FEWEST_SORTED = 10
+WINDOW = 5
+N_CHANNELS = (16, 32)  # of the two convolutions over the sorted nodes
+
+# Channels that differ in later digits count as equal when nodes are sorted. Rounding errors
+# depend on the order of nodes and on the rest of the batch; they must not decide.
+SORTED_DECIMALS = 7
+
+
+class DGCNN(FlatNetwork):
+    r"""Graph convolutions, sorted nodes, and convolutions along the sorted nodes.
+
+    Every layer averages over a node and the nodes with an edge to it,
+
+    .. math::
+        H^{(l+1)} = \tanh\bigl(\tilde D^{-1} \tilde A H^{(l)} W^{(l)} + b^{(l)}\bigr),
+        \qquad \tilde A = A + I,
+
+    and the last has a single channel. A node is described by the outputs of all layers side by
+    side, :math:`H = [H^{(1)}, \dots, H^{(h)}]`. Nodes are sorted by the last channel of
+    :math:`H`, the largest first, ties by the channel before it, and so on; the first
+    ``n_sorted`` are kept, with rows of zeros where a graph has fewer. A linear map of each row
+    with ReLU, the maximum of pairs of rows, and a convolution over windows of five rows with
+    ReLU give the vector of the graph; a perceptron gives the outputs.
+
+    Parameters
+    ----------
+    n_features : int
+        Number of features of a node.
+    n_outputs : int
+        Number of classes or targets.
+    n_layers : int, default=3
+        Number of graph convolutions, without the last one of a single channel.
+    n_hidden : int, default=32
+        Channels of each of them.
+    n_sorted : int, default=30
+        Number of nodes to keep of each graph, at least 10. The authors take the size that 60 %
+        of the graphs do not exceed.
+    n_dense : int, default=128
+        Width of the hidden layer of the perceptron.
+    dropout : float, default=0.5
+        Share of the hidden layer of the perceptron to drop in training.
+
+    References
+    ----------
+    M. Zhang, Z. Cui, M. Neumann, Y. Chen. An End-to-End Deep Learning Architecture for Graph
+    Classification. AAAI 2018.
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        n_outputs: int,
+        *,
+        n_layers: int = 3,
+        n_hidden: int = 32,
+        n_sorted: int = 30,
+        n_dense: int = 128,
+        dropout: float = 0.5,
+    ) -> None:
+        super().__init__()
+        self.dropout = dropout
+        self.n_sorted = max(n_sorted, FEWEST_SORTED)
+        widths = [n_features, *[n_hidden] * n_layers, 1]
+        n_described = sum(widths[1:])
+        n_windows = self.n_sorted // 2 - WINDOW + 1
+        self.average = SimpleConv(aggr="mean")
+        self.layers = nn.ModuleList(nn.Linear(*shape) for shape in pairwise(widths))
+        self.row = nn.Linear(n_described, N_CHANNELS[0])
+        self.window = Convolution(*N_CHANNELS, WINDOW)
+        self.perceptron = Perceptron(N_CHANNELS[1] * n_windows, n_dense, n_outputs, dropout)
+        # In double precision; and the rows of a graph, which has at least one node.
+        self.numbers_per_node = 10 * n_described + 2 * n_features
+        self.numbers_per_edge = 2 * n_described
+
+    def embed(self, graphs: FlatGraphs, generator: torch.Generator | None = None) -> Tensor:
+        rows = sorted_rows(self.describe(graphs), graphs, self.n_sorted)
+        x = torch.relu(self.row(rows)).transpose(1, 2)  # (n_graphs, n_channels, n_sorted)
+        x = torch.relu(self.window(F.max_pool1d(x, 2)))  # (n_graphs, n_channels, n_windows)
+        return x.flatten(1)
+
+    def head(self, embedding: Tensor, generator: torch.Generator | None = None) -> Tensor:
+        return self.perceptron(embedding, generator)
+
+    def describe(self, graphs: FlatGraphs) -> Tensor:
+        """Outputs of all layers side by side, of shape (n_nodes, n_layers * n_hidden + 1).
+
+        In double precision: a small error in the channel that nodes are sorted by can swap
+        two of them, and that is not a small error any more.
+        """
+        edge_index, _ = add_self_loops(graphs.edge_index, num_nodes=len(graphs.x))
+        x = graphs.x.double()
+        outputs = []
+        for layer in self.layers:
+            x = F.linear(x, *(parameter.double() for parameter in layer.parameters()))
+            x = torch.tanh(self.average(x, edge_index))
+            outputs.append(x)
+        return torch.cat(outputs, 1)
+
+
+class Convolution(nn.Conv1d):
+    """A convolution with Glorot's initial values, which count the whole window."""
+
+    def reset_parameters_(self, generator: torch.Generator | None = None) -> None:
+        n_inputs, n_outputs, window = self.in_channels, self.out_channels, self.kernel_size[0]
+        bound = (6 / (window * (n_inputs + n_outputs))) ** 0.5
+        for parameter in self.parameters():
+            if parameter is self.weight:
+                parameter.uniform_(-bound, bound, generator=generator)
+            else:
+                parameter.zero_()
+
+
+def sorted_rows(x: Tensor, graphs: FlatGraphs, n_rows: int) -> Tensor:
+    """The first nodes of each graph in sorted order, of shape (n_graphs, n_rows, n_channels)."""
+    order = sorted_nodes(x.detach(), graphs.graph)
+    sizes = torch.bincount(graphs.graph, minlength=graphs.n_graphs)
+    first = sizes.cumsum(0) - sizes
+    position = torch.arange(len(x), device=x.device) - first[graphs.graph]
+    kept = position < n_rows
+    row = graphs.graph[kept] * n_rows + position[kept]
+    x = x[order[kept]].to(graphs.x.dtype)
+    rows = x.new_zeros(graphs.n_graphs * n_rows, x.shape[1]).index_copy(0, row, x)
+    return rows.view(graphs.n_graphs, n_rows, -1)
+
+
+def sorted_nodes(x: Tensor, graph: Tensor) -> Tensor:
+    """Nodes by graph, and then by their channels from the last to the first, descending.
+
+    Nodes that are tied in the last channels are mostly the same in all. So a few channels are
+    tried first, and more only if a tie hides a difference.
+    """
+    x = x.round(decimals=SORTED_DECIMALS)
+    n_keys = 1
+    while True:
+        order = torch.arange(len(x), device=x.device)
+        for key in (*-x[:, -n_keys:].T, graph):  # stable sorts, the most important one last
+            order = order[key[order].argsort(stable=True)]
+        equal = x[order[1:]] == x[order[:-1]]
+        tied = equal[:, -n_keys:].all(1) & (graph[order[1:]] == graph[order[:-1]])
+        if n_keys >= x.shape[1] or equal[tied].all():
+            return order
+        n_keys *= 2
+
+
+class DiffPool(FlatNetwork):
+    r"""GraphSAGE, whose nodes are merged into clusters level by level.
+
+    On each level :math:`l`, one stack of GraphSAGE layers describes the nodes and another
+    assigns them to the clusters that are the nodes of the next level:
+
+    .. math::
+        Z^{(l)} &= \mathrm{GNN}_\mathrm{embed}(A^{(l)}, X^{(l)}), &
+        S^{(l)} &= \mathrm{softmax}(\mathrm{GNN}_\mathrm{pool}(A^{(l)}, X^{(l)})), \\
+        X^{(l+1)} &= {S^{(l)}}^\top Z^{(l)}, &
+        A^{(l+1)} &= {S^{(l)}}^\top A^{(l)} S^{(l)}.
+
+    The vector of a graph is the maximum of :math:`Z^{(l)}` over the nodes, for all levels side
+    by side; a perceptron gives the outputs. In training, `forward` returns a penalty, too: the
+    mean over the graphs of
+
+    .. math::
+        \sum_l \frac{1}{n_l^2} \lVert A^{(l)} - S^{(l)} {S^{(l)}}^\top \rVert_F
+        + \frac{1}{n_l} \sum_i \mathrm{entropy}\bigl(S^{(l)}_i\bigr),
+
+    where :math:`n_l` is the number of nodes on the level. The nodes of the graphs themselves are
+    never made a dense matrix of pairs: :math:`A S` is a sum over edges, and
+
+    .. math::
+        \lVert A - S S^\top \rVert_F^2
+        = \lVert A \rVert_F^2 - 2\, \mathrm{tr}(S^\top A S) + \lVert S^\top S \rVert_F^2.
+
+    Parameters
+    ----------
+    n_features : int
+        Number of features of a node.
+    n_outputs : int
+        Number of classes or targets.
+    n_layers : int, default=3
+        Number of layers of each stack; all but the last with ReLU and batch normalisation. The
+        outputs of all layers are put side by side.
+    n_hidden : int, default=64
+        Width of all layers but the last.
+    n_last : int, default=128
+        Width of the last layer of the stacks that describe nodes.
+    n_poolings : int, default=2
+        How often nodes are merged.
+    n_clusters : int, default=8
+        Number of clusters that the nodes of a graph are assigned to. The authors take a tenth of
+        the nodes of the largest graph for one pooling, and a quarter for two.
+    cluster_ratio : float, default=0.25
+        The number of clusters of the next pooling as a share of the number before.
+    pooling : {"max", "mean", "sum"}, default="max"
+        What makes one vector of those of the nodes of a level.
+    n_dense : int, default=50
+        Width of the hidden layer of the perceptron.
+    dropout : float, default=0
+        Share of the hidden layer of the perceptron to drop in training.
+    penalty : float, default=1
+        Weight of the penalty.
+
+    References
+    ----------
+    R. Ying, J. You, C. Morris, X. Ren, W. L. Hamilton, J. Leskovec. Hierarchical Graph
+    Representation Learning with Differentiable Pooling. NeurIPS 2018.
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        n_outputs: int,
+        *,
+        n_layers: int = 3,
+        n_hidden: int = 64,
+        n_last: int = 128,
+        n_poolings: int = 2,
+        n_clusters: int = 8,
+        cluster_ratio: float = 0.25,
+        pooling: str = "max",
+        n_dense: int = 50,
+        dropout: float = 0.0,
+        penalty: float = 1.0,
+    ) -> None:
+        super().__init__()
+        self.dropout = dropout
+        self.pooling = pooling
+        self.penalty = penalty
+        hidden = [n_hidden] * (n_layers - 1)
+        n_described = sum(hidden) + n_last
+        self.neighbours = SimpleConv(aggr="sum")
+        self.describers = nn.ModuleList()
+        self.assigners = nn.ModuleList()
+        n_inputs, convolution, n_assigned = n_features, SAGEConv, n_clusters
+        for _ in range(n_poolings):
+            self.describers.append(SageStack(convolution, [n_inputs, *hidden, n_last]))
+            stack = SageStack(convolution, [n_inputs, *hidden, n_assigned])
+            self.assigners.append(Assigner(stack, sum(hidden) + n_assigned, n_assigned))
+            n_inputs, convolution = n_described, DenseSAGEConv
+            n_assigned = ceil(cluster_ratio * n_assigned)
+        self.describers.append(SageStack(convolution, [n_inputs, *hidden, n_last]))
+        self.perceptron = Perceptron((n_poolings + 1) * n_described, n_dense, n_outputs, dropout)
+        # Stacks keep inputs, means over neighbours and results of layers, for nodes and for
+        # clusters, of which a graph has hardly more than nodes.
+        self.numbers_per_node = 2 * n_features + 20 * n_described + 12 * n_clusters
+        self.numbers_per_edge = 2 * (n_features + sum(hidden)) + n_clusters
+        # Not pairs, but padded nodes, of which a graph has at least some four times n_clusters.
+        self.numbers_per_pair = ceil((2 * n_clusters + n_described) / (4 * n_clusters))
+
+    def forward(self, graphs: FlatGraphs, generator: torch.Generator | None = None) -> Outputs:
+        embedding, penalty = self.levels(graphs)
+        outputs = self.head(embedding, generator)
+        return (outputs, self.penalty * penalty) if self.training else outputs
+
+    def embed(self, graphs: FlatGraphs, generator: torch.Generator | None = None) -> Tensor:
+        return self.levels(graphs)[0]
+
+    def head(self, embedding: Tensor, generator: torch.Generator | None = None) -> Tensor:
+        return self.perceptron(embedding, generator)
+
+    def levels(self, graphs: FlatGraphs) -> tuple[Tensor, Tensor]:
+        """The vectors of graphs, and the penalty, which is 0 unless in training."""
+        z = self.describers[0](graphs.x, graphs.edge_index)  # (n_nodes, n_described)
+        vectors, penalty = [pool(z, graphs, self.pooling)], z.new_zeros(())
+        sizes = torch.bincount(graphs.graph, minlength=graphs.n_graphs).to(z.dtype)
+        links = graphs.graph[graphs.edge_index[0]]
+        links = torch.bincount(links, minlength=graphs.n_graphs).to(z.dtype)
+        x, adjacency = graphs.x, graphs.edge_index
+        for level, assigner in enumerate(self.assigners):
+            log_s = assigner(x, adjacency)
+            s = log_s.exp()
+            if level == 0:
+                entropy = pool(-(s * log_s).sum(1, keepdim=True), graphs, "mean")
+                parts = torch.cat([s, self.neighbours(s, graphs.edge_index), z], 1)
+                parts, _ = to_dense_batch(parts, graphs.graph, batch_size=graphs.n_graphs)
+                # padded by rows of zeros, which add nothing to the products below
+                s, neighbours, z = parts.split([s.shape[1], s.shape[1], z.shape[1]], 2)
+            else:
+                entropy = -(s * log_s).sum(2).mean(1)
+                sizes, links = torch.full_like(sizes, s.shape[1]), adjacency.square().sum((1, 2))
+                neighbours = adjacency @ s
+            # (n_graphs, n_clusters, n_clusters): entry (i, j) is what cluster i gets from j
+            x, adjacency = s.mT @ z, s.mT @ neighbours
+            if self.training:
+                square = (s.mT @ s).square().sum((1, 2)) + links
+                square = square - 2 * adjacency.diagonal(0, 1, 2).sum(1)
+                # The difference may be a rounding error, where the root has no gradient.
+                distance = square.clamp(min=torch.finfo(square.dtype).eps).sqrt()
+                penalty = penalty + (distance / sizes**2).mean() + entropy.mean()
+            z = self.describers[level + 1](x, adjacency)
+            vectors.append(z.amax(1) if self.pooling == "max" else getattr(z, self.pooling)(1))
+        return torch.cat(vectors, 1), penalty
+
+
+class SageStack(nn.Module):
+    """Layers of GraphSAGE, their outputs side by side.
+
+    The convolution is that of PyTorch Geometric for a list of edges or for dense matrices.
+    """
+
+    def __init__(
+        self, convolution: type[SAGEConv] | type[DenseSAGEConv], widths: list[int]
+    ) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(convolution(*shape) for shape in pairwise(widths))
+        self.norms = nn.ModuleList(Norm(width) for width in widths[1:-1])
+
+    def forward(self, x: Tensor, edges: Tensor) -> Tensor:
+        outputs = []
+        for layer, norm in zip(self.layers[:-1], self.norms, strict=True):
+            x = torch.relu(layer(x, edges))
+            x = norm(x.flatten(0, -2)).view_as(x)
+            outputs.append(x)
+        return torch.cat([*outputs, self.layers[-1](x, edges)], -1)
+
+
+class Assigner(nn.Module):
+    """Logarithms of the shares of nodes in clusters."""
+
+    def __init__(self, stack: SageStack, n_inputs: int, n_clusters: int) -> None:
+        super().__init__()
+        self.stack = stack
+        self.output = nn.Linear(n_inputs, n_clusters)
+
+    def forward(self, x: Tensor, edges: Tensor) -> Tensor:
+        return F.log_softmax(self.output(self.stack(x, edges)), -1)
