@@ -20,6 +20,8 @@ ALLOWED = {
     "egonets": {"graphs"},
     "fast": set(),
     "nn": {"fast"},
+    "networks": set(),
+    "graph_filters": {"networks"},
     "targets": {"reading", "graphs"},
     "vectorizers": {"reading", "storage", "graphs", "egonets"},
     "paths": {"reading", "graphs", "vectorizers"},
@@ -50,7 +52,7 @@ ALLOWED = {
 KNOW_NETWORKX = {"reading", "graphs", "tudataset", "datasets", "testing", "drawing"}
 KNOW_TORCH = {
     *("fast", "nn", "batches", "training", "checkpoints", "base", "estimators"),
-    *("attribution", "masks"),
+    *("attribution", "masks", "networks", "graph_filters"),
 }
 
 
