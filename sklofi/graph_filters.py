@@ -405,9 +405,6 @@ class RWGNN(FlatNetwork):
         kernels = self.hidden_graphs(x, whole_graphs(graphs), generator)
         return self.norm(kernels.flatten(1))  # (n_graphs, (n_steps + 1) * n_hidden_graphs)
 
-    def head(self, embedding: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        return self.output(embedding, generator)
-
 
 class KerGNN(FlatNetwork):
     r"""Kernel graph neural network: egonets compared with learned graphs, layer by layer.
@@ -507,9 +504,6 @@ class KerGNN(FlatNetwork):
             x = torch.relu(norm(kernels)).clamp(max=LARGEST_FEATURE)
             pooled.append(pool(x, graphs, self.pooling))
         return torch.cat(pooled, 1)  # (n_graphs, n_hidden + n_layers * n_filters)
-
-    def head(self, embedding: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        return self.output(embedding, generator)
 
 
 def _numbers_per_member(filters: GraphFilters) -> int:

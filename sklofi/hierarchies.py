@@ -84,7 +84,7 @@ class DGCNN(FlatNetwork):
         self.layers = nn.ModuleList(nn.Linear(*shape) for shape in pairwise(widths))
         self.row = nn.Linear(n_described, N_CHANNELS[0])
         self.window = Convolution(*N_CHANNELS, WINDOW)
-        self.perceptron = Perceptron(N_CHANNELS[1] * n_windows, n_dense, n_outputs, dropout)
+        self.output = Perceptron(N_CHANNELS[1] * n_windows, n_dense, n_outputs, dropout)
         # In double precision; and the rows of a graph, which has at least one node.
         self.numbers_per_node = 10 * n_described + 2 * n_features
         self.numbers_per_edge = 2 * n_described
@@ -94,9 +94,6 @@ class DGCNN(FlatNetwork):
         x = torch.relu(self.row(rows)).transpose(1, 2)  # (n_graphs, n_channels, n_sorted)
         x = torch.relu(self.window(F.max_pool1d(x, 2)))  # (n_graphs, n_channels, n_windows)
         return x.flatten(1)
-
-    def head(self, embedding: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        return self.perceptron(embedding, generator)
 
     def describe(self, graphs: FlatGraphs) -> Tensor:
         """Outputs of all layers side by side, of shape (n_nodes, n_layers * n_hidden + 1).
@@ -254,7 +251,7 @@ class DiffPool(FlatNetwork):
             n_inputs, convolution = n_described, DenseSAGEConv
             n_assigned = ceil(cluster_ratio * n_assigned)
         self.describers.append(SageStack(convolution, [n_inputs, *hidden, n_last]))
-        self.perceptron = Perceptron((n_poolings + 1) * n_described, n_dense, n_outputs, dropout)
+        self.output = Perceptron((n_poolings + 1) * n_described, n_dense, n_outputs, dropout)
         # Stacks keep inputs, means over neighbours and results of layers, for nodes and for
         # clusters, of which a graph has hardly more than nodes.
         self.numbers_per_node = 2 * n_features + 20 * n_described + 12 * n_clusters
@@ -269,9 +266,6 @@ class DiffPool(FlatNetwork):
 
     def embed(self, graphs: FlatGraphs, generator: torch.Generator | None = None) -> Tensor:
         return self.levels(graphs)[0]
-
-    def head(self, embedding: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        return self.perceptron(embedding, generator)
 
     def levels(self, graphs: FlatGraphs) -> tuple[Tensor, Tensor]:
         """The vectors of graphs, and the penalty, which is 0 unless in training."""

@@ -78,9 +78,6 @@ class StackedNetwork(FlatNetwork):
             nodes.append(drop(x, self.dropout, self.training and self.drops_nodes, generator))
         return pool(torch.cat(nodes[self.pooled], dim=1), graphs, self.pooling)
 
-    def head(self, embedding: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        return self.output(embedding, generator)
-
 
 def widths(n_features: int, n_hidden: int, n_layers: int) -> Iterable[tuple[int, int]]:
     """Inputs and outputs of each of some layers."""

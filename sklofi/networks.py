@@ -44,17 +44,17 @@ class FlatNetwork(nn.Module):
     """Base of the networks that see graphs as nodes and edges.
 
     A subclass takes ``n_features`` and ``n_outputs`` and keyword arguments, and gives
-    `embed` and `head`, the number `n_embedding` of columns between them, and the attributes `numbers_per_node`, `numbers_per_edge` and
-    `numbers_per_pair`: about how many numbers a pass keeps for each node, for each edge, and
-    for each pair of nodes if graphs are padded to the size of the largest. They decide
-    whether there is memory for a batch.
+    `embed`, the module `output` (a :class:`Perceptron`, say) as head, and the attributes
+    `numbers_per_node`, `numbers_per_edge` and `numbers_per_pair`: about how many numbers a
+    pass keeps for each node, for each edge, and for each pair of nodes if graphs are padded
+    to the size of the largest. They decide whether there is memory for a batch.
 
     Randomness comes from the generator that is passed along, never from torch's own;
     initial values are those of :meth:`reset_parameters`, whatever the layers did.
     """
 
     dropout = 0.0
-    n_embedding: int
+    output: Any
     numbers_per_node = 0
     numbers_per_edge = 0
     numbers_per_pair = 0
@@ -65,7 +65,12 @@ class FlatNetwork(nn.Module):
 
     def head(self, embedding: Tensor, generator: torch.Generator | None = None) -> Tensor:
         """Outputs of graphs from their vectors."""
-        raise TypeError(f"{type(self).__name__} has no head.")
+        return self.output(embedding, generator)
+
+    @property
+    def n_embedding(self) -> int:
+        """Width of the vectors of graphs."""
+        return int(self.output.in_features)
 
     def forward(self, graphs: FlatGraphs, generator: torch.Generator | None = None) -> Outputs:
         """Outputs of shape (n_graphs, n_outputs)."""
@@ -130,6 +135,7 @@ class Perceptron(nn.Module):
     def __init__(self, n_inputs: int, n_hidden: int, n_outputs: int, dropout: float = 0.0) -> None:
         super().__init__()
         self.dropout = dropout
+        self.in_features = n_inputs  # as nn.Linear calls it
         self.hidden = nn.Linear(n_inputs, n_hidden)
         self.output = nn.Linear(n_hidden, n_outputs)
 

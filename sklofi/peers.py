@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import sys
 from dataclasses import dataclass, fields
 from numbers import Real
 from typing import Any, ClassVar
@@ -16,23 +15,21 @@ from sklofi.base import AT_LEAST_1, BaseNetwork, network_estimator, parameter
 from sklofi.flat import FlatDataset
 from sklofi.networks import POOLINGS, FlatNetwork
 
-# About how many numbers an array for all nodes of a batch has in prediction; see BatchLoader.
-PREDICTION_SIZE = 2**22
-
-SHARE = [Interval(Real, 0, 1, closed="left")]
+# The most graphs, and about how many nodes of them, in a batch of prediction.
+PREDICTION_BATCHES = {"batch_size": 256, "max_rows": 2**13}
 
 
 @network_estimator
 class Peer(BaseNetwork):
     """Base of the estimators around a :class:`FlatNetwork`.
 
-    A peer is a class with a `_network` and, as fields, the parameters of its constructor.
+    A subclass has a `_network` and, as fields, the parameters of its constructor.
     """
 
     _network: ClassVar[type[FlatNetwork]]
 
     def get_feature_names_out(self, input_features=None):
-        """Names of the columns of :meth:`transform`: those of the class, numbered.
+        """Names of the columns of :meth:`transform`: that of the class, numbered.
 
         Parameters
         ----------
@@ -59,39 +56,50 @@ class Peer(BaseNetwork):
         return {name: getattr(self, name) for name in names if hasattr(self, name)}
 
     def _prediction_batches(self, architecture):
-        return {"batch_size": sys.maxsize, "max_rows": PREDICTION_SIZE // 64}
+        return PREDICTION_BATCHES
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
-class LayerParameters:
-    """What most networks are made of."""
-
-    n_layers: int = parameter(
-        3, AT_LEAST_1, "Number of layers. Each one looks one step further."
-    )
-    n_hidden: int = parameter(32, AT_LEAST_1, "Width of a node's vector.")
-    dropout: float = parameter(0.0, SHARE, "Share of features that are dropped in training.")
+# What declares the parameters of a peer, for both of its estimators.
+parameters = dataclass(kw_only=True, eq=False, repr=False)
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
-class PoolingParameters(LayerParameters):
-    """And how most of them become one vector."""
+def layers(default: int, text: str = "Number of layers. Each one looks one step further.") -> Any:
+    return parameter(default, AT_LEAST_1, text)
 
-    pooling: str = parameter(
-        "sum",
-        [StrOptions(set(POOLINGS))],
-        "How the vectors of a graph's nodes become one vector.",
-    )
+
+def width(default: int, text: str = "Width of a node's vector.") -> Any:
+    return parameter(default, AT_LEAST_1, text)
+
+
+def dropped(default: float, text: str = "Share of numbers that are dropped in training.") -> Any:
+    return parameter(default, [Interval(Real, 0, 1, closed="left")], text)
+
+
+def pooled(default: str, text: str = "How the vectors of nodes become that of a graph.") -> Any:
+    return choice(default, POOLINGS, text)
+
+
+def choice(default: str, choices: tuple[str, ...], text: str) -> Any:
+    return parameter(default, [StrOptions(set(choices))], text)
 
 
 def peer(cls: Any) -> Any:
-    """Decorator of peers: an estimator whose docstring has a section for its parameters."""
+    """Decorator of peers: an estimator whose docstring lists its parameters, its own first."""
     cls = network_estimator(cls)
-    lines = ["Parameters", "----------"]
-    for one in fields(cls):
-        kind = type(one.default).__name__ if one.default is not None else "object"
-        lines += [f"{one.name} : {kind}, default={one.default!r}"]
+    network = cls._network
+    lines = [
+        inspect.cleandoc(cls.__doc__),
+        "",
+        "The formula and the reference are in the docstring of the network,",
+        f":class:`{network.__module__}.{network.__name__}`.",
+        "",
+        "Parameters",
+        "----------",
+    ]
+    shared = {one.name for one in fields(BaseNetwork)}
+    for one in sorted(fields(cls), key=lambda one: one.name in shared):
+        lines.append(f"{one.name} : {one.type}, default={one.default!r}")
         text = inspect.cleandoc(one.metadata["text"]).splitlines()
-        lines += [f"    {line}" for line in text] + [""]
-    cls.__doc__ = "\n".join([inspect.cleandoc(cls.__doc__), "", *lines])
+        lines += [*(f"    {line}" for line in text), ""]
+    cls.__doc__ = "\n".join(lines)
     return cls

@@ -138,7 +138,7 @@ def dgcnn_formula(network, x, a):
     x = torch.relu(x)
     x = torch.stack([x[..., i : i + 2].amax(-1) for i in range(0, x.shape[2] - 1, 2)], -1)
     x = torch.relu(torch.conv1d(x, network.window.weight, network.window.bias))
-    hidden, output = network.perceptron.hidden, network.perceptron.output
+    hidden, output = network.output.hidden, network.output.output
     x = torch.relu(x.reshape(1, -1) @ hidden.weight.T + hidden.bias)
     return x @ output.weight.T + output.bias
 
@@ -251,7 +251,7 @@ def diffpool_formula(network, xs, adjacencies):
             pooled = [dense_diff_pool(*z) for z in zip(zs, adjacencies, scores, strict=True)]
             xs, adjacencies = [p[0][0] for p in pooled], [p[1][0] for p in pooled]
             penalty = penalty + sum(p[2] + p[3] for p in pooled) / len(pooled)
-    hidden, output = network.perceptron.hidden, network.perceptron.output
+    hidden, output = network.output.hidden, network.output.output
     x = torch.relu(torch.cat(vectors, 1) @ hidden.weight.T + hidden.bias)
     return x @ output.weight.T + output.bias, penalty
 

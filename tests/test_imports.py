@@ -21,6 +21,9 @@ ALLOWED = {
     "fast": set(),
     "nn": {"fast"},
     "networks": set(),
+    "message_passing": {"networks"},
+    "hierarchies": {"networks"},
+    "graph_filters": {"fast", "networks"},
     "targets": {"reading", "graphs"},
     "vectorizers": {"reading", "storage", "graphs", "egonets"},
     "paths": {"reading", "graphs", "vectorizers"},
@@ -44,7 +47,11 @@ ALLOWED = {
         "checkpoints",
     },
     "tasks": {"base", "targets", "training"},
-    "peers": {"base", "networks", "encoding", "flat"},
+    "peers": {"base", "networks", "flat"},
+    "baselines": {
+        *("reading", "base", "tasks", "peers", "encoding", "flat", "networks", "message_passing"),
+        *("hierarchies", "graph_filters", "fingerprints"),
+    },
     "lofi": {"base", "nn", "batches", "loading", "targets"},
     "estimators": {"base", "tasks", "lofi"},
     "attribution": {"graphs", "fast", "nn", "batches", "lofi"},
@@ -58,8 +65,9 @@ ALLOWED = {
 }
 KNOW_NETWORKX = {"reading", "graphs", "tudataset", "datasets", "testing", "drawing"}
 KNOW_TORCH = {
-    *("fast", "nn", "networks", "loading", "batches", "flat", "training", "checkpoints", "base", "tasks"),
-    *("lofi", "estimators", "attribution", "masks"),
+    *("fast", "nn", "networks", "message_passing", "hierarchies", "graph_filters"),
+    *("loading", "batches", "flat", "training", "checkpoints", "base", "tasks"),
+    *("lofi", "estimators", "peers", "baselines", "attribution", "masks"),
 }
 
 
