@@ -22,6 +22,8 @@ ALLOWED = {
     "nn": {"fast"},
     "targets": {"reading", "graphs"},
     "vectorizers": {"reading", "storage", "graphs", "egonets"},
+    "rings": {"graphs", "egonets"},
+    "fingerprints": {"reading", "storage", "graphs", "targets", "vectorizers", "rings"},
     "paths": {"reading", "graphs", "vectorizers"},
     "gram": {"graphs", "vectorizers"},
     "walks": {"reading", "storage", "graphs", "egonets", "vectorizers", "gram"},
