@@ -157,12 +157,7 @@ class GraphVectorizer(SavedEstimator, TransformerMixin, BaseEstimator):
         return self.n_features_out_
 
     def _label_names(self) -> list[str]:
-        if not self.has_labels_:
-            return ["o"]
-        names = [_label_name(label) for label in self.labels_]
-        if len(set(names)) < len(names):  # labels of a type that shows nothing of itself
-            names = [f"{name}#{i}" for i, name in enumerate(names)]
-        return names
+        return label_names(self.labels_) if self.has_labels_ else ["o"]
 
     def _check_graphs(self, X: Any) -> GraphSet:
         graphs = as_graph_set(X, self.node_label, None)
@@ -282,7 +277,7 @@ class WLVectorizer(GraphVectorizer):
         self.labels_ = labels_of(graphs)
         self._neighborhoods: list[sp.csr_array] = []
         levels = []
-        for rows, colors, n_colors in self._color(graphs, [None] * self.n_iter):
+        for rows, colors, n_colors in self._color(graphs, [None] * self._depth):
             levels.append(count_classes(colors, graphs.node_offsets, n_colors))
             if rows is not None:
                 self._neighborhoods.append(rows[first_positions(colors)])
@@ -302,25 +297,45 @@ class WLVectorizer(GraphVectorizer):
         """Yield, for each iteration, the neighbourhoods that colours stand for, the colours
         of all nodes, and the number of colours. Known neighbourhoods keep their numbers."""
         colors, n_colors = label_columns(graphs, self.labels_)
+        kinds, n_kinds = self._kinds_of_edges(graphs)
         yield None, colors, n_colors
         for known_rows in known:
-            rows = _colored_neighborhoods(graphs, colors, n_colors)
+            if known_rows is not None:
+                known_rows = _with_more_kinds(known_rows, len(self._kind_names()), n_kinds)
+            rows = _colored_neighborhoods(graphs, colors, n_colors, kinds, n_kinds)
             colors, n_colors = _number_rows(rows, known_rows)
             yield rows, colors, n_colors
 
+    @property
+    def _depth(self) -> int:
+        return self.n_iter
+
+    def _kinds_of_edges(self, graphs: GraphSet) -> tuple[NDArray[np.int32] | int, int]:
+        """Of each edge the number of its kind, known ones first, and the number of kinds.
+        Here all edges are alike."""
+        return 0, 1
+
+    def _kind_names(self) -> list[str]:
+        """For each known kind of edges, what stands before the neighbours at their ends."""
+        return [""]
+
     def _names(self) -> list[str]:
         roots = shorter = self._label_names()
+        kinds = self._kind_names()
         names = [f"0:{name}" for name in roots]
         root_of = np.arange(len(roots))
         for iteration, rows in enumerate(self._neighborhoods, start=1):
-            own, others = _parts_of_neighborhoods(rows)
+            own, others = _parts_of_neighborhoods(rows, len(kinds))
             root_of = root_of[own]  # a colour knows the label that it grew from
             longer = []
             for color, neighbors in enumerate(others):
-                parts = (f"{n}*{shorter[c]}" if n > 1 else shorter[c] for c, n in neighbors)
+                parts = (
+                    f"{f'{n}*' if n > 1 else ''}{kinds[kind]}{shorter[c]}"
+                    for c, kind, n in neighbors
+                )
                 name = f"{roots[root_of[color]]}({','.join(parts)})"
                 if len(name) > LONGEST_NAME:
-                    n_neighbors = sum(n for _, n in neighbors)
+                    n_neighbors = sum(n for _, _, n in neighbors)
                     name = f"{roots[root_of[color]]}({n_neighbors} neighbors)#{color}"
                 longer.append(name)
             names += [f"{iteration}:{name}" for name in longer]
@@ -390,9 +405,14 @@ class VertexHistogramVectorizer(WLVectorizer):
 
 def labels_of(graphs: GraphSet) -> list[Hashable]:
     """The labels that occur; a single None where there are none."""
-    if graphs.label_ids is None:
+    return [None] if graphs.label_ids is None else _used_labels(graphs.label_ids, graphs.labels)
+
+
+def edge_labels_of(graphs: GraphSet) -> list[Hashable]:
+    """The labels of edges that occur; a single None where there are none."""
+    if graphs.edge_label_ids is None:
         return [None]
-    return [graphs.labels[i] for i in np.unique(graphs.label_ids).tolist()]
+    return _used_labels(graphs.edge_label_ids, graphs.edge_labels)
 
 
 def label_columns(graphs: GraphSet, known: list[Hashable]) -> tuple[NDArray[np.int32], int]:
@@ -400,12 +420,37 @@ def label_columns(graphs: GraphSet, known: list[Hashable]) -> tuple[NDArray[np.i
     different one for each label that is not in it; and the number of numbers."""
     if graphs.label_ids is None:
         return np.zeros(graphs.n_nodes, dtype=np.int32), 1
-    column_of = {label: column for column, label in enumerate(known)}
-    columns = np.zeros(len(graphs.labels), dtype=np.int32)
+    return _columns_of(graphs.label_ids, graphs.labels, known)
+
+
+def edge_label_columns(graphs: GraphSet, known: list[Hashable]) -> tuple[NDArray[np.int32], int]:
+    """The same for the labels of edges."""
+    if graphs.edge_label_ids is None:
+        return np.zeros(len(graphs.neighbors), dtype=np.int32), 1
+    return _columns_of(graphs.edge_label_ids, graphs.edge_labels, known)
+
+
+def _used_labels(ids: NDArray[np.int32], labels: Sequence[Hashable]) -> list[Hashable]:
     # A slice has the labels of the whole set, though not all of them occur in it.
-    for i in np.unique(graphs.label_ids).tolist():
-        columns[i] = column_of.setdefault(graphs.labels[i], len(column_of))
-    return columns[graphs.label_ids], len(column_of)
+    return [labels[i] for i in np.unique(ids).tolist()]
+
+
+def _columns_of(
+    ids: NDArray[np.int32], labels: Sequence[Hashable], known: list[Hashable]
+) -> tuple[NDArray[np.int32], int]:
+    column_of = {label: column for column, label in enumerate(known)}
+    columns = np.zeros(len(labels), dtype=np.int32)
+    for i in np.unique(ids).tolist():
+        columns[i] = column_of.setdefault(labels[i], len(column_of))
+    return columns[ids], len(column_of)
+
+
+def label_names(labels: Sequence[Hashable]) -> list[str]:
+    """Labels as they can be read, all different."""
+    names = [_label_name(label) for label in labels]
+    if len(set(names)) < len(names):  # labels of a type that shows nothing of itself
+        names = [f"{name}#{i}" for i, name in enumerate(names)]
+    return names
 
 
 def _label_name(label: Hashable) -> str:
@@ -425,19 +470,36 @@ def _label_name(label: Hashable) -> str:
 
 
 def _colored_neighborhoods(
-    graphs: GraphSet, colors: NDArray[np.int32], n_colors: int
+    graphs: GraphSet,
+    colors: NDArray[np.int32],
+    n_colors: int,
+    kinds: NDArray[np.int32] | int,
+    n_kinds: int,
 ) -> sp.csr_array:
-    """A row for each node: a one in column ``2 * c`` if its own colour is c, and in column
-    ``2 * c + 1`` how many neighbours of the colour c it has."""
-    n_nodes = graphs.n_nodes
+    """A row for each node: a one in column ``(n_kinds + 1) * c`` if its own colour is c, and
+    in column ``(n_kinds + 1) * c + 1 + k`` how many neighbours of the colour c it has at the
+    other end of edges of the kind k."""
+    n_nodes, width = graphs.n_nodes, n_kinds + 1
+    if width * n_colors >= 2**31:
+        colors = colors.astype(np.int64)
     # Segment v holds node v itself, then its neighbours.
     offsets = graphs.edge_offsets + np.arange(n_nodes + 1)
-    entries = np.empty(offsets[-1], dtype=np.int32)
+    entries = np.empty(offsets[-1], dtype=colors.dtype)
     is_neighbor = np.ones(len(entries), dtype=bool)
     is_neighbor[offsets[:-1]] = False
-    entries[offsets[:-1]] = 2 * colors
-    entries[is_neighbor] = 2 * colors[neighbor_nodes(graphs)] + 1
-    return count_classes(entries, offsets, 2 * n_colors)
+    entries[offsets[:-1]] = width * colors
+    entries[is_neighbor] = width * colors[neighbor_nodes(graphs)] + 1 + kinds
+    return count_classes(entries, offsets, width * n_colors)
+
+
+def _with_more_kinds(rows: sp.csr_array, n_kinds: int, n_more: int) -> sp.csr_array:
+    """The same neighbourhoods, numbered as if there were more kinds of edges."""
+    if n_kinds == n_more:
+        return rows
+    colors, parts = np.divmod(rows.indices.astype(np.int64), n_kinds + 1)
+    n_columns = rows.shape[1] // (n_kinds + 1) * (n_more + 1)
+    indices = colors * (n_more + 1) + parts
+    return sp.csr_array((rows.data, indices, rows.indptr), shape=(rows.shape[0], n_columns))
 
 
 def _number_rows(
@@ -452,7 +514,7 @@ def _number_rows(
             (known.data, known.indices, known.indptr), shape=(n_known, rows.shape[1])
         )
         rows = sp.vstack([known, rows], format="csr")
-    class_of = distinct_rows(rows)
+    class_of = distinct_rows(_without_gaps(rows))
     # Known rows come first and are distinct, so the order of turning up is their own.
     order = np.argsort(first_positions(class_of))
     number_of = np.empty(len(order), dtype=np.int32)
@@ -461,19 +523,18 @@ def _number_rows(
 
 
 def _parts_of_neighborhoods(
-    rows: sp.csr_array,
-) -> tuple[NDArray[np.int64], Iterator[list[tuple[int, int]]]]:
+    rows: sp.csr_array, n_kinds: int
+) -> tuple[NDArray[np.int64], Iterator[list[tuple[int, int, int]]]]:
     """The own colour of each row of :func:`_colored_neighborhoods`, and the colours of the
-    neighbours with their numbers."""
-    is_own = rows.indices % 2 == 0
-    own = rows.indices[is_own] // 2
+    neighbours with the kinds of their edges and their numbers."""
+    colors, parts = np.divmod(rows.indices, n_kinds + 1)  # part 0 is the node itself
 
-    def others() -> Iterator[list[tuple[int, int]]]:
-        indices, data = rows.indices.tolist(), rows.data.tolist()
+    def others() -> Iterator[list[tuple[int, int, int]]]:
+        entries = list(zip(colors.tolist(), (parts - 1).tolist(), rows.data.tolist(), strict=True))
         for start, stop in pairwise(rows.indptr.tolist()):
-            yield [(indices[i] // 2, data[i]) for i in range(start, stop) if indices[i] % 2]
+            yield [entry for entry in entries[start:stop] if entry[1] >= 0]
 
-    return own, others()
+    return colors[parts == 0], others()
 
 
 # Sparse matrices.
@@ -486,6 +547,15 @@ def known_first(levels: Sequence[sp.csr_array], n_known: Sequence[int]) -> sp.cs
         *(level[:, n:] for level, n in zip(levels, n_known, strict=True)),
     ]
     return sp.hstack(parts, format="csr", dtype=np.float64)
+
+
+def _without_gaps(rows: sp.csr_array) -> sp.csr_array:
+    """The same rows without empty columns, if most columns are: many colours times many
+    kinds of edges are more than there is memory for."""
+    if rows.shape[1] <= 2 * rows.nnz:
+        return rows
+    used, indices = np.unique(rows.indices, return_inverse=True)
+    return sp.csr_array((rows.data, indices, rows.indptr), shape=(rows.shape[0], len(used)))
 
 
 def _column_maxima(counts: sp.csr_array) -> NDArray[np.int64]:

@@ -26,6 +26,8 @@ ALLOWED = {
     "graph_filters": {"fast", "networks"},
     "targets": {"reading", "graphs"},
     "vectorizers": {"reading", "storage", "graphs", "egonets"},
+    "rings": {"graphs", "egonets"},
+    "fingerprints": {"reading", "storage", "graphs", "targets", "vectorizers", "rings"},
     "paths": {"reading", "graphs", "vectorizers"},
     "gram": {"graphs", "vectorizers"},
     "walks": {"reading", "storage", "graphs", "egonets", "vectorizers", "gram"},

@@ -1,0 +1,791 @@
+"""Baselines that count: molecular fingerprints, and labels without any structure.
+
+:class:`FingerprintVectorizer` counts neighbourhoods, bonds and rings, with the labels of nodes
+and of edges. The estimators put an ordinary machine of scikit-learn on top of the counts. What
+a network learns beyond them is what its layers are worth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, replace
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import (
+    BaseEstimator,
+    ClassifierMixin,
+    RegressorMixin,
+    clone,
+    is_classifier,
+    is_regressor,
+)
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.utils import Tags, check_random_state
+from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from sklofi.graphs import (
+    GraphSet,
+    as_graph_set,
+    check_same_edge_labelling,
+    has_edge_labels,
+)
+from sklofi.reading import DEFAULT_EDGE_LABEL, DEFAULT_NODE_LABEL
+from sklofi.rings import edges_once, smallest_rings
+from sklofi.storage import SavedEstimator
+from sklofi.targets import check_classes, check_training_data, weighted_mean_and_scale
+from sklofi.vectorizers import (
+    GraphVectorizer,
+    VertexHistogramVectorizer,
+    WLVectorizer,
+    edge_label_columns,
+    edge_labels_of,
+    known_first,
+    label_columns,
+    label_names,
+    number_codes,
+)
+
+__all__ = [
+    "FingerprintClassifier",
+    "FingerprintRegressor",
+    "FingerprintVectorizer",
+    "LabelHistogramClassifier",
+    "LabelHistogramRegressor",
+]
+
+# In standard deviations. Only targets without any weight to speak of are so far away.
+FARTHEST_TARGET = 1e8
+
+# A column of counts that varies by less than rounding does is constant.
+EPS = float(np.finfo(np.float64).eps)
+
+
+class FingerprintVectorizer(WLVectorizer):
+    """Counts of neighbourhoods, bonds and rings, as a molecular fingerprint holds them.
+
+    Three families of parts are counted, one after the other:
+
+    - circular neighbourhoods up to some radius, as in extended-connectivity fingerprints
+      [1]_. The identifier of a node is at first its label; in each round it becomes the
+      present one together with the multiset of pairs (label of the edge, identifier of
+      the neighbour). Identifiers are exact, not hashed into a vector of bits, and two
+      neighbourhoods of the same nodes both count;
+    - bonds: edges by the labels of their ends and their own;
+    - rings: edges by the size of the smallest ring that they are part of.
+
+    In a directed graph neighbours are successors, bonds have a direction, and rings are
+    directed cycles. A loop is a ring of size 1.
+
+    Parameters
+    ----------
+    radius : int, default=2
+        Number of rounds: neighbourhoods hold what is within so many steps. With 2 they
+        are those of the fingerprint ECFP4, named by its diameter.
+
+    max_ring : int, default=8
+        Size of the largest rings that are counted; with 0 there are none.
+
+    normalize : bool, default=False
+        Whether to scale vectors to unit length, parts that are in no training graph
+        included.
+
+    node_label : hashable or None, default="label"
+        Node attribute with a categorical label; see :class:`WLVectorizer`.
+
+    edge_label : hashable or None, default="label"
+        Edge attribute with a categorical label. Under the default name it may be absent,
+        then all edges are alike. None ignores labels. For a :class:`GraphSet` it was
+        chosen when it was made, with ``GraphSet.from_networkx(graphs, edge_label=...)``.
+
+    unary : bool, default=False
+        Whether to write counts in unary; see :class:`WLVectorizer`.
+
+    Attributes
+    ----------
+    n_features_out_ : int
+        Number of columns.
+
+    n_colors_ : ndarray of shape (radius + 1,)
+        Number of different neighbourhoods of each radius in the training graphs.
+
+    bonds_ : ndarray of shape (n_bonds, 4)
+        Of each bond the positions of a label in `labels_`, of its own in `edge_labels_`, of
+        the other label in `labels_`, and whether it is directed.
+
+    ring_sizes_ : ndarray of shape (n_ring_sizes,)
+        The sizes of rings in the training graphs.
+
+    labels_, edge_labels_ : list
+        The labels of nodes and of edges in the training graphs.
+
+    has_labels_ : bool
+        Whether the nodes of the training graphs have labels.
+
+    has_edge_labels_ : bool or None
+        Whether the edges of the training graphs have labels; None if there are no edges.
+
+    See Also
+    --------
+    FingerprintClassifier : A linear machine on top of this.
+    WLVectorizer : Neighbourhoods alone, and without the labels of edges.
+
+    References
+    ----------
+    .. [1] D. Rogers, M. Hahn, "Extended-Connectivity Fingerprints", Journal of Chemical
+       Information and Modeling 50(5), 2010.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from sklofi.fingerprints import FingerprintVectorizer
+    >>> formaldehyde = nx.Graph()
+    >>> formaldehyde.add_nodes_from([(0, {"label": "C"}), (1, {"label": "O"})])
+    >>> formaldehyde.add_nodes_from([2, 3], label="H")
+    >>> formaldehyde.add_edge(0, 1, label=2)
+    >>> formaldehyde.add_edges_from([(0, 2), (0, 3)], label=1)
+    >>> vectorizer = FingerprintVectorizer(radius=1)
+    >>> counts = vectorizer.fit_transform([formaldehyde]).toarray()[0].astype(int)
+    >>> names = vectorizer.get_feature_names_out()
+    >>> dict(zip(names.tolist(), counts.tolist()))
+    {'0:C': 1, '0:H': 2, '0:O': 1, '1:C(2*[1]H,[2]O)': 1, '1:O([2]C)': 1, '1:H([1]C)': 2,
+     'bond:C-[1]-H': 2, 'bond:C-[2]-O': 1}
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "radius": [Interval(Integral, 0, None, closed="left")],
+        "max_ring": [Interval(Integral, 0, None, closed="left")],
+        "edge_label": "no_validation",
+        **GraphVectorizer._parameter_constraints,
+    }
+
+    def __init__(
+        self,
+        radius: int = 2,
+        *,
+        max_ring: int = 8,
+        normalize: bool = False,
+        node_label: Hashable | None = DEFAULT_NODE_LABEL,
+        edge_label: Hashable | None = DEFAULT_EDGE_LABEL,
+        unary: bool = False,
+    ) -> None:
+        self.radius = radius
+        self.max_ring = max_ring
+        self.normalize = normalize
+        self.node_label = node_label
+        self.edge_label = edge_label
+        self.unary = unary
+
+    def _check_graphs(self, X: Any) -> GraphSet:
+        graphs = as_graph_set(X, self.node_label, None, self.edge_label)
+        if self.edge_label is None and graphs.edge_label_ids is not None:
+            graphs = replace(graphs, edge_label_ids=None, edge_labels=())
+        return super()._check_graphs(graphs)
+
+    def _learn(self, graphs: GraphSet) -> sp.csr_array:
+        self.has_edge_labels_ = has_edge_labels(graphs)
+        self.edge_labels_ = edge_labels_of(graphs)
+        self._largest_ring = self.max_ring
+        neighborhoods = super()._learn(graphs)
+        self.bonds_ = np.empty((0, 4), dtype=np.int64)
+        bonds, self.bonds_ = self._count_bonds(graphs)
+        self.ring_sizes_ = np.empty(0, dtype=np.int64)
+        rings, self.ring_sizes_ = self._count_rings(graphs)
+        return sp.hstack([neighborhoods, bonds, rings], format="csr")
+
+    def _count(self, graphs: GraphSet) -> sp.csr_array:
+        check_same_edge_labelling(graphs, self.has_edge_labels_, type(self).__name__)
+        parts = [super()._count(graphs), self._count_bonds(graphs)[0], self._count_rings(graphs)[0]]
+        return known_first(
+            parts, [int(self.n_colors_.sum()), len(self.bonds_), len(self.ring_sizes_)]
+        )
+
+    @property
+    def _depth(self) -> int:
+        return self.radius
+
+    def _kinds_of_edges(self, graphs: GraphSet) -> tuple[NDArray[np.int32], int]:
+        kinds, n_kinds = edge_label_columns(graphs, self.edge_labels_)
+        return kinds, max(n_kinds, len(self.edge_labels_))  # fewer where there are no edges
+
+    def _count_bonds(self, graphs: GraphSet) -> tuple[sp.csr_array, NDArray[np.int64]]:
+        """How often each graph has each bond: known ones first, then the others."""
+        label_of, n_labels = label_columns(graphs, self.labels_)
+        kind_of, n_kinds = self._kinds_of_edges(graphs)
+        radices = (n_labels, max(n_kinds, 1), n_labels, 2)
+        if n_labels**2 * n_kinds >= 2**62:
+            raise ValueError(
+                f"X has {n_labels:,} distinct node labels and {n_kinds:,} edge labels, too many to"
+                " count bonds. Labels are categories; names of nodes are not."
+            )
+        edges, source, target, is_directed = edges_once(graphs)
+        one, other = label_of[source], label_of[target]
+        swaps = ~is_directed & (other < one)  # a bond without direction reads both ways
+        one, other = np.where(swaps, other, one), np.where(swaps, one, other)
+        bonds = np.stack([one, kind_of[edges], other, is_directed]).astype(np.int64)
+        counts, codes = _count_codes(
+            np.asarray(np.ravel_multi_index(tuple(bonds), radices)),
+            np.asarray(np.ravel_multi_index(tuple(self.bonds_.T), radices)),
+            _graphs_of(graphs, source),
+            len(graphs),
+        )
+        return counts, np.column_stack(np.unravel_index(codes, radices)).astype(np.int64)
+
+    def _count_rings(self, graphs: GraphSet) -> tuple[sp.csr_array, NDArray[np.int64]]:
+        """How many edges of each graph have a smallest ring of each size."""
+        source, sizes = smallest_rings(graphs, self._largest_ring)
+        return _count_codes(sizes, self.ring_sizes_, _graphs_of(graphs, source), len(graphs))
+
+    def _names(self) -> list[str]:
+        labels, kinds = self._label_names(), self._kind_names()
+        bonds = [
+            f"bond:{labels[one]}{f'-{kinds[kind]}-' if kinds[kind] else '-'}{'>' * arrow}"
+            f"{labels[other]}"
+            for one, kind, other, arrow in self.bonds_.tolist()
+        ]
+        if len(set(bonds)) < len(bonds):  # labels that show what looks like a bond
+            bonds = [f"{name}#{i}" for i, name in enumerate(bonds)]
+        return [*super()._names(), *bonds, *(f"ring:{size}" for size in self.ring_sizes_.tolist())]
+
+    def _kind_names(self) -> list[str]:
+        if not self.has_edge_labels_:
+            return [""] * len(self.edge_labels_)
+        return [f"[{name}]" for name in label_names(self.edge_labels_)]
+
+
+# The estimators.
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class BaseCounts(SavedEstimator, BaseEstimator):
+    """Base of the estimators that count: from graphs to scaled counts and a machine.
+
+    A subclass gives `_vectorizer`, the feature map, and `_default`, the machine of
+    scikit-learn that learns from it.
+    """
+
+    estimator: Any = None
+    C: float = 1.0
+    node_label: Hashable | None = DEFAULT_NODE_LABEL
+    random_state: int | np.random.RandomState | None = None
+
+    _saved_classes = (
+        *(FingerprintVectorizer, VertexHistogramVectorizer),
+        *(LogisticRegression, Ridge),
+    )
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "estimator": [HasMethods(["fit", "predict"]), None],
+        "C": [Interval(Real, 0, None, closed="neither")],
+        "node_label": "no_validation",
+        "random_state": ["random_state"],
+    }
+
+    def _vectorizer(self) -> GraphVectorizer:
+        raise TypeError(f"{type(self).__name__} has no feature map.")
+
+    def _default(self) -> Any:
+        raise TypeError(f"{type(self).__name__} has no machine.")
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "estimator_")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        return tags
+
+    def _check_training_data(
+        self, X: Any, y: Any, sample_weight: Any, **target_checks: Any
+    ) -> tuple[GraphSet, NDArray[Any], NDArray[np.float64]]:
+        self._validate_params()
+        self.__dict__.pop("estimator_", None)  # a fit that fails leaves no half-fitted estimator
+        graphs = as_graph_set(X, self.node_label, None, getattr(self, "edge_label", None))
+        return check_training_data(
+            self, graphs, y, sample_weight, node_label=self.node_label, **target_checks
+        )
+
+    def _fit_machine(self, graphs: GraphSet, y: NDArray[Any], weight: NDArray[np.float64]) -> None:
+        machine = self._machine()
+        takes_weights = has_fit_parameter(machine, "sample_weight")
+        if not takes_weights and (weight != weight[0]).any():
+            raise ValueError(
+                f"sample_weight differs between graphs, but {type(machine).__name__} (estimator)"
+                " takes no weights in fit. Use an estimator that does, or no weights."
+            )
+        self.vectorizer_ = self._vectorizer()
+        counts = self.vectorizer_.fit_transform(graphs)
+        self._scale = _spread(counts, weight)
+        weights = {"sample_weight": weight} if takes_weights else {}
+        self.estimator_ = machine.fit(_divided(counts, self._scale), y, **weights)
+
+    def _machine(self) -> Any:
+        """The machine before it is fitted, with seeds of ours where it has none."""
+        machine = self._default() if self.estimator is None else clone(self.estimator)
+        unset = [
+            name
+            for name, value in sorted(machine.get_params().items())
+            if name.split("__")[-1] == "random_state" and value is None
+        ]
+        if unset and self.random_state is not None:
+            seeds = check_random_state(self.random_state).randint(2**31 - 1, size=len(unset))
+            machine.set_params(**dict(zip(unset, seeds.tolist(), strict=True)))
+        return machine
+
+    def _inputs(self, X: Any) -> sp.csr_array:
+        check_is_fitted(self)
+        return _divided(self.vectorizer_.transform(X), self._scale)
+
+
+def _machine_has(method: str) -> Callable[[Any], bool]:
+    """Whether the machine of an estimator, fitted or not, has a method; the default one does."""
+
+    def check(self: BaseCounts) -> bool:
+        machine = vars(self).get("estimator_", self.estimator)
+        return machine is None or hasattr(machine, method)
+
+    return check
+
+
+class CountsClassifier(ClassifierMixin, BaseCounts):
+    """Base of the classifiers."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the classifier to graphs and their classes.
+
+        Parameters
+        ----------
+        X : list of networkx graphs, or GraphSet
+            Training graphs.
+
+        y : array-like of shape (n_graphs,)
+            Classes of the graphs.
+
+        sample_weight : array-like of shape (n_graphs,), default=None
+            Weights of the graphs. Graphs of weight zero are left out altogether.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        graphs, y, weight = self._check_training_data(X, y, sample_weight)
+        self.classes_ = check_classes(y)
+        self._fit_machine(graphs, y, weight)
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the class of each graph.
+
+        Parameters
+        ----------
+        X : list of networkx graphs, or GraphSet
+            Graphs.
+
+        Returns
+        -------
+        y : ndarray of shape (n_graphs,)
+            Predicted classes.
+        """
+        inputs = self._inputs(X)
+        return self.estimator_.predict(inputs)
+
+    @available_if(_machine_has("predict_proba"))
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Predict the probabilities of all classes, if the machine does.
+
+        Parameters
+        ----------
+        X : list of networkx graphs, or GraphSet
+            Graphs.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_graphs, n_classes)
+            The columns are in the order of `classes_`.
+        """
+        inputs = self._inputs(X)
+        return self.estimator_.predict_proba(inputs)
+
+    @available_if(_machine_has("decision_function"))
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """How clearly graphs belong to the classes, if the machine says so.
+
+        Parameters
+        ----------
+        X : list of networkx graphs, or GraphSet
+            Graphs.
+
+        Returns
+        -------
+        values : ndarray of shape (n_graphs,) or (n_graphs, n_classes)
+            For two classes, above zero for the second; otherwise one column for each.
+        """
+        inputs = self._inputs(X)
+        return self.estimator_.decision_function(inputs)
+
+    def _default(self) -> LogisticRegression:
+        return LogisticRegression(C=self.C, max_iter=1000)
+
+    def _machine(self) -> Any:
+        if self.estimator is not None and is_regressor(self.estimator):
+            raise ValueError(f"estimator has to be a classifier, got {self.estimator!r}.")
+        return super()._machine()
+
+
+class CountsRegressor(RegressorMixin, BaseCounts):
+    """Base of the regressors."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the regressor to graphs and their targets.
+
+        Parameters
+        ----------
+        X : list of networkx graphs, or GraphSet
+            Training graphs.
+
+        y : array-like of shape (n_graphs,)
+            Targets.
+
+        sample_weight : array-like of shape (n_graphs,), default=None
+            Weights of the graphs. Graphs of weight zero are left out altogether.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+        """
+        graphs, y, weight = self._check_training_data(X, y, sample_weight, y_numeric=True)
+        y = y.astype(np.float64)
+        (self._target_mean,), (self._target_scale,) = weighted_mean_and_scale(y[:, None], weight)
+        with np.errstate(under="ignore"):
+            standardised = (y - self._target_mean) / self._target_scale
+        standardised = standardised.clip(-FARTHEST_TARGET, FARTHEST_TARGET)
+        self._fit_machine(graphs, standardised, weight)
+        return self
+
+    def predict(self, X: Any) -> NDArray[np.float64]:
+        """Predict the target of each graph.
+
+        Parameters
+        ----------
+        X : list of networkx graphs, or GraphSet
+            Graphs.
+
+        Returns
+        -------
+        y : ndarray of shape (n_graphs,)
+            Predicted targets.
+        """
+        inputs = self._inputs(X)
+        standardised = self.estimator_.predict(inputs)
+        with np.errstate(under="ignore"):
+            return self._target_mean + self._target_scale * standardised
+
+    def _default(self) -> Ridge:
+        return Ridge(alpha=1 / self.C, solver="sparse_cg", tol=1e-8)
+
+    def _machine(self) -> Any:
+        if self.estimator is not None and is_classifier(self.estimator):
+            raise ValueError(f"estimator has to be a regressor, got {self.estimator!r}.")
+        return super()._machine()
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class OfFingerprints(BaseCounts):
+    """The parameters of fingerprints."""
+
+    radius: int = 2
+    max_ring: int = 8
+    edge_label: Hashable | None = DEFAULT_EDGE_LABEL
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **BaseCounts._parameter_constraints,
+        **{
+            name: FingerprintVectorizer._parameter_constraints[name]
+            for name in ("radius", "max_ring", "edge_label")
+        },
+    }
+
+    def _vectorizer(self) -> FingerprintVectorizer:
+        return FingerprintVectorizer(
+            self.radius,
+            max_ring=self.max_ring,
+            node_label=self.node_label,
+            edge_label=self.edge_label,
+        )
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class OfLabels(BaseCounts):
+    """Counts of labels, which have no parameters of their own."""
+
+    def _vectorizer(self) -> VertexHistogramVectorizer:
+        return VertexHistogramVectorizer(node_label=self.node_label)
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class FingerprintClassifier(OfFingerprints, CountsClassifier):
+    """Linear classifier of graphs by their fingerprints.
+
+    Neighbourhoods, bonds and rings are counted (:class:`FingerprintVectorizer`), each count
+    is divided by its standard deviation over the training graphs, and a linear machine
+    learns from them.
+
+    Parameters
+    ----------
+    estimator : estimator instance, default=None
+        A classifier of scikit-learn that learns from the scaled counts, a sparse
+        matrix. It is cloned, never changed. By default a
+        :class:`sklearn.linear_model.LogisticRegression`.
+
+    C : float, default=1.0
+        Regularisation of the default estimator: the smaller, the stronger.
+
+    node_label : hashable or None, default="label"
+        Node attribute with a categorical label: any hashable value. Under the default
+        name it may be absent, then all nodes count as alike. None ignores labels. For a
+        :class:`GraphSet` it was chosen when it was made.
+
+    random_state : int, RandomState instance or None, default=None
+        Seed of the estimator, where it has a random_state that is None. The default one
+        has nothing random in it.
+
+    radius : int, default=2
+        Neighbourhoods hold what is within so many steps.
+
+    max_ring : int, default=8
+        Size of the largest rings that are counted; with 0 there are none.
+
+    edge_label : hashable or None, default="label"
+        Edge attribute with a categorical label. Under the default name it may be absent,
+        then all edges are alike. None ignores labels. For a :class:`GraphSet` it was
+        chosen when it was made, with ``GraphSet.from_networkx(graphs, edge_label=...)``.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+
+    vectorizer_ : FingerprintVectorizer
+        The feature map that was fitted; it has the names of the counts.
+
+    estimator_ : object
+        The estimator of scikit-learn that was fitted.
+
+    See Also
+    --------
+    FingerprintRegressor : The same for numerical targets.
+    LabelHistogramClassifier : The same without any structure.
+
+    Examples
+    --------
+    >>> from sklofi.fingerprints import FingerprintClassifier
+    >>> from sklofi.datasets import make_motif_graphs
+    >>> graphs, y = make_motif_graphs(120, random_state=0)
+    >>> FingerprintClassifier().fit(graphs[:100], y[:100]).score(graphs[100:], y[100:])
+    1.0
+    """
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class FingerprintRegressor(OfFingerprints, CountsRegressor):
+    """Linear regressor of graphs by their fingerprints.
+
+    Neighbourhoods, bonds and rings are counted (:class:`FingerprintVectorizer`), each count
+    is divided by its standard deviation over the training graphs, and a linear machine
+    learns from them. The target is standardised inside.
+
+    Parameters
+    ----------
+    estimator : estimator instance, default=None
+        A regressor of scikit-learn that learns from the scaled counts, a sparse
+        matrix. It is cloned, never changed. By default a
+        :class:`sklearn.linear_model.Ridge`.
+
+    C : float, default=1.0
+        Regularisation of the default estimator: the smaller, the stronger.
+
+    node_label : hashable or None, default="label"
+        Node attribute with a categorical label: any hashable value. Under the default
+        name it may be absent, then all nodes count as alike. None ignores labels. For a
+        :class:`GraphSet` it was chosen when it was made.
+
+    random_state : int, RandomState instance or None, default=None
+        Seed of the estimator, where it has a random_state that is None. The default one
+        has nothing random in it.
+
+    radius : int, default=2
+        Neighbourhoods hold what is within so many steps.
+
+    max_ring : int, default=8
+        Size of the largest rings that are counted; with 0 there are none.
+
+    edge_label : hashable or None, default="label"
+        Edge attribute with a categorical label. Under the default name it may be absent,
+        then all edges are alike. None ignores labels. For a :class:`GraphSet` it was
+        chosen when it was made, with ``GraphSet.from_networkx(graphs, edge_label=...)``.
+
+    Attributes
+    ----------
+    vectorizer_ : FingerprintVectorizer
+        The feature map that was fitted; it has the names of the counts.
+
+    estimator_ : object
+        The estimator of scikit-learn that was fitted, to the standardised target.
+
+    See Also
+    --------
+    FingerprintClassifier : The same for classes.
+    LabelHistogramRegressor : The same without any structure.
+
+    Examples
+    --------
+    >>> from sklofi.fingerprints import FingerprintRegressor
+    >>> from sklofi.datasets import load_graph_atlas
+    >>> graphs, y = load_graph_atlas(target="spectral_radius")
+    >>> bool(FingerprintRegressor().fit(graphs, y).score(graphs, y) > 0.9)
+    True
+    """
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class LabelHistogramClassifier(OfLabels, CountsClassifier):
+    """Linear classifier of graphs by how many nodes have each label.
+
+    It does not look at edges at all (:class:`VertexHistogramVectorizer`). What structure is
+    worth on some data is what other estimators gain over this one.
+
+    Parameters
+    ----------
+    estimator : estimator instance, default=None
+        A classifier of scikit-learn that learns from the scaled counts, a sparse
+        matrix. It is cloned, never changed. By default a
+        :class:`sklearn.linear_model.LogisticRegression`.
+
+    C : float, default=1.0
+        Regularisation of the default estimator: the smaller, the stronger.
+
+    node_label : hashable or None, default="label"
+        Node attribute with a categorical label: any hashable value. Under the default
+        name it may be absent, then all nodes count as alike. None ignores labels. For a
+        :class:`GraphSet` it was chosen when it was made.
+
+    random_state : int, RandomState instance or None, default=None
+        Seed of the estimator, where it has a random_state that is None. The default one
+        has nothing random in it.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+
+    vectorizer_ : VertexHistogramVectorizer
+        The feature map that was fitted; it has the names of the counts.
+
+    estimator_ : object
+        The estimator of scikit-learn that was fitted.
+
+    See Also
+    --------
+    LabelHistogramRegressor : The same for numerical targets.
+    FingerprintClassifier : The same with structure.
+
+    Examples
+    --------
+    >>> from sklofi.fingerprints import LabelHistogramClassifier
+    >>> from sklofi.datasets import make_motif_graphs
+    >>> graphs, y = make_motif_graphs(120, random_state=0)
+    >>> bool(LabelHistogramClassifier().fit(graphs, y).score(graphs, y) < 0.9)
+    True
+    """
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class LabelHistogramRegressor(OfLabels, CountsRegressor):
+    """Linear regressor of graphs by how many nodes have each label.
+
+    It does not look at edges at all (:class:`VertexHistogramVectorizer`). What structure is
+    worth on some data is what other estimators gain over this one. The target is
+    standardised inside.
+
+    Parameters
+    ----------
+    estimator : estimator instance, default=None
+        A regressor of scikit-learn that learns from the scaled counts, a sparse
+        matrix. It is cloned, never changed. By default a
+        :class:`sklearn.linear_model.Ridge`.
+
+    C : float, default=1.0
+        Regularisation of the default estimator: the smaller, the stronger.
+
+    node_label : hashable or None, default="label"
+        Node attribute with a categorical label: any hashable value. Under the default
+        name it may be absent, then all nodes count as alike. None ignores labels. For a
+        :class:`GraphSet` it was chosen when it was made.
+
+    random_state : int, RandomState instance or None, default=None
+        Seed of the estimator, where it has a random_state that is None. The default one
+        has nothing random in it.
+
+    Attributes
+    ----------
+    vectorizer_ : VertexHistogramVectorizer
+        The feature map that was fitted; it has the names of the counts.
+
+    estimator_ : object
+        The estimator of scikit-learn that was fitted, to the standardised target.
+
+    See Also
+    --------
+    LabelHistogramClassifier : The same for classes.
+    FingerprintRegressor : The same with structure.
+
+    Examples
+    --------
+    >>> from sklofi.fingerprints import LabelHistogramRegressor
+    >>> from sklofi.datasets import load_graph_atlas
+    >>> graphs, y = load_graph_atlas(target="spectral_radius")
+    >>> bool(LabelHistogramRegressor().fit(graphs, y).score(graphs, y) < 0.9)
+    True
+    """
+
+
+# Counts.
+
+
+def _count_codes(
+    codes: NDArray[np.int64],
+    known: NDArray[np.int64],
+    graph_of: NDArray[np.int64],
+    n_graphs: int,
+) -> tuple[sp.csr_array, NDArray[np.int64]]:
+    """How often each graph has each code: known ones first, then the others; and the codes."""
+    columns, listed = number_codes(codes, known)
+    ones = np.ones(len(codes))
+    shape = (n_graphs, len(listed))
+    return sp.coo_array((ones, (graph_of, columns)), shape=shape).tocsr(), listed
+
+
+def _spread(counts: sp.csr_array, weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Standard deviations of the columns; 1 for constant ones."""
+    with np.errstate(under="ignore"):
+        weight = weight / weight.max()  # so that the sum does not overflow
+        weight = weight / weight.sum()
+        squares = counts.power(2).T @ weight
+        variance = squares - (counts.T @ weight) ** 2
+    return np.sqrt(np.where(variance <= 10 * EPS * squares, 1.0, variance))
+
+
+def _divided(counts: sp.csr_array, scale: NDArray[np.float64]) -> sp.csr_array:
+    return sp.csr_array(
+        (counts.data / scale[counts.indices], counts.indices, counts.indptr), shape=counts.shape
+    )
+
+
+def _graphs_of(graphs: GraphSet, nodes: NDArray[np.integer]) -> NDArray[np.int64]:
+    return np.searchsorted(graphs.node_offsets, nodes, side="right") - 1
