@@ -252,12 +252,12 @@ class BaseSFAGNN(Peer):
 
 @peer
 class SFAGNNClassifier(NetworkClassifier, BaseSFAGNN):
-    """SFA-GNN (Bicciato et al., 2022), a reconstruction by soft alignment of features, for classes."""
+    """SFA-GNN (Bicciato et al., 2022), features aligned softly, a reconstruction, for classes."""
 
 
 @peer
 class SFAGNNRegressor(NetworkRegressor, BaseSFAGNN):
-    """SFA-GNN (Bicciato et al., 2022), a reconstruction by soft alignment of features, for numbers."""
+    """SFA-GNN (Bicciato et al., 2022), features aligned softly, a reconstruction, for numbers."""
 
 
 @parameters
