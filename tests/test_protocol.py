@@ -3,16 +3,20 @@
 import json
 import sys
 from functools import partial
+from inspect import signature
 from types import SimpleNamespace
+from zipfile import ZipFile
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.model_selection import ParameterGrid
 
 from benchmarks import protocol, ranking
 from benchmarks.averages import AveragedClassifier
+from benchmarks.data import read_tu
 from helpers import write_tu
-from sklofi import GraphKernelSVC, GraphKernelSVR, LoFIClassifier
+from sklofi import GraphKernelSVC, GraphKernelSVR, GraphSet, LoFIClassifier
 
 METHOD = protocol.Method(
     GraphKernelSVC,
@@ -96,6 +100,28 @@ def test_peers_that_cannot_be_imported_are_left_out_with_a_sentence(small_set, m
     run_main(monkeypatch, "--folds", "0")
     assert "Left out" not in capsys.readouterr().out
     assert len(protocol.Run().chosen("MUTAG", "peer", "small")) == 1
+
+
+@pytest.mark.skipif(
+    "edge_label" not in signature(GraphSet.from_networkx).parameters,
+    reason="GraphSet holds no labels of edges yet",
+)
+def test_bonds_are_there_and_change_nothing_for_those_who_ignore_them(small_set):
+    n_lines = 40 * 6 + 40 * 8  # both directions of three edges, or of four
+    labels = ["01"[i // 2 % 3 > 0] for i in range(n_lines)]
+    with ZipFile(small_set / "MUTAG.zip", "a") as archive:
+        archive.writestr("MUTAG/MUTAG_edge_labels.txt", "\n".join(labels))
+        archive.writestr("MUTAG/MUTAG_node_attributes.txt", "\n".join(["0.5"] * 320))
+    protocol.FOLDS.write_text(json.dumps(protocol.make_folds()))
+    X, y, _ = protocol.load("MUTAG")
+    plain = GraphSet.from_networkx(read_tu("MUTAG")[0])
+    assert len(X.edge_labels) == 2 and plain.edge_label_ids is None
+    assert X.features is None
+    for estimator in (LoFIClassifier(max_epochs=2, random_state=0), GraphKernelSVC()):
+        predict = "predict_proba" if hasattr(estimator, "predict_proba") else "decision_function"
+        one, other = (getattr(clone(estimator).fit(graphs, y), predict)(graphs)
+                      for graphs in (X, plain))  # fmt: skip
+        np.testing.assert_array_equal(one, other)
 
 
 def test_a_run_begins_with_the_cheap_data_sets(small_set, monkeypatch):
