@@ -128,7 +128,7 @@ def tidy(ax):
     ax.spines[["left", "bottom"]].set_color("#bbbbbb")
     ax.tick_params(which="both", labelsize=8, color="#bbbbbb")
     low, high = ax.get_xlim()
-    ax.xaxis.set_major_locator(LogLocator(subs=(1,) if high / low > 60 else (1, 2, 5)))
+    ax.xaxis.set_major_locator(LogLocator(subs=(1,) if high / low > 300 else (1, 2, 5)))
     ax.xaxis.set_major_formatter("{x:g}")
     ax.xaxis.set_minor_formatter(NullFormatter())
     ax.grid(axis="y", color="#eeeeee", linewidth=0.8)
