@@ -11,8 +11,12 @@ results/protocol.jsonl at once; what is there is not run again, so that a run wh
 killed goes on where it was. The test score of every fit is in the file, but of a fold
 `Run.chosen` gives only that of the configuration which the validation part chose.
 
-Any estimator can enter: add a `Method`. Jobs run through joblib, on whatever backend
-`joblib.parallel_config` names.
+All see the same graphs: node labels, no other attributes of nodes, and types of bonds where
+the data set has them (`WITH_BONDS`), of which only a few methods take notice
+(`Method.sees_bonds`).
+
+Any estimator can enter: add a `Method`, and its grid to grids.py. Jobs run through joblib, on
+whatever backend `joblib.parallel_config` names.
 """
 
 import argparse
@@ -21,6 +25,7 @@ import time
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 import numpy as np
@@ -30,8 +35,9 @@ from sklearn.model_selection import ParameterGrid, StratifiedKFold, train_test_s
 from sklearn.utils.validation import has_fit_parameter
 from tqdm import tqdm
 
+from benchmarks import grids
 from benchmarks.averages import AveragedClassifier, AveragedRegressor
-from benchmarks.data import read_tu
+from benchmarks.data import read_tu, with_bonds
 from sklofi import GraphKernelSVC, GraphKernelSVR, GraphSet, LoFIClassifier, LoFIRegressor
 from sklofi.datasets import fetch_zinc
 
@@ -39,6 +45,9 @@ FOLDS = Path(__file__).parent / "folds.json"
 RESULTS = Path(__file__).parent / "results" / "protocol.jsonl"
 CLASSIFICATION = ("MUTAG", "PTC_MR", "PROTEINS", "IMDB-BINARY", "IMDB-MULTI", "NCI1")
 SETS = (*CLASSIFICATION, "ZINC")
+WITH_BONDS = ("MUTAG", "PTC_MR", "ZINC")  # edges have labels
+# The order of a run, by the cost of all folds: one that is cut leaves whole columns.
+CHEAP_FIRST = ("MUTAG", "PTC_MR", "IMDB-BINARY", "IMDB-MULTI", "PROTEINS", "ZINC", "NCI1")
 N_FOLDS = 10
 TASK = ("name", "method", "fold", "configuration")  # the arguments of `run`
 
@@ -52,14 +61,17 @@ SHRINK = 3
 class Method:
     """Two estimators and their grids, by name of the grid: for all data sets, or for one."""
 
-    classifier: Any
+    classifier: Any  # a class, or "module:class" if it needs more than sklofi itself
     regressor: Any
     grids: dict[str, Any]  # as scikit-learn's ParameterGrid takes them
     fixed: dict[str, Any] = field(default_factory=dict)
     keep_history: bool = False  # whether to write down the losses of all epochs
+    sees_bonds: bool = False  # whether it knows the types of edges, too
+    family: str = "network"  # or "kernel", or "baseline": without learned structure
 
     def estimator(self, name: str, configuration: dict[str, Any], seed: int) -> Any:
         kind = self.classifier if name in CLASSIFICATION else self.regressor
+        kind = resolve_name(kind) if isinstance(kind, str) else kind
         return kind(**self.fixed, **configuration, random_state=seed)
 
     def configurations(self, name: str, grid: str) -> list[dict[str, Any]]:
@@ -67,64 +79,55 @@ class Method:
         chosen = self.grids.get(f"{grid}, {name}", self.grids.get(grid))
         return [] if chosen is None else list(ParameterGrid(chosen))
 
+    def why_not(self) -> str:
+        """What is missing to run the method; empty if nothing is."""
+        try:
+            for kind in (self.classifier, self.regressor):
+                if isinstance(kind, str):
+                    resolve_name(kind)
+        except (ImportError, AttributeError) as error:
+            return str(error)
+        return ""
 
-def kernel_method(kernel):
-    grid = {"C": [0.01, 0.1, 1, 10, 100, 1000], "n_iter": [1, 2, 3, 4, 5, 6]}
+
+def kernel_method(kernel: str) -> Method:
     fixed = {"kernel": kernel, "max_iter": 1_000_000}
-    return Method(GraphKernelSVC, GraphKernelSVR, {"small": grid, "paper": grid}, fixed)
+    return Method(GraphKernelSVC, GraphKernelSVR, grids.KERNEL, fixed, family="kernel")
 
 
-NO_GRID = {"small": {}, "paper": {}}
-PAPER = {
-    "n_layers": [1, 3, 5, 7, 9, 11, 13],
-    "dropout": [0.0, 0.1],
-    "radius": [1, 2, 3],
-    "n_masks": [4, 8, 16, 32],
-    "n_words": [6, 8, 16, 32],
-}
-ZINC = {
-    "n_layers": [5],
-    "n_masks": [32],
-    "batch_size": [128],
-    "lr": [0.01],
-    "max_epochs": [400],
-}
-LOFI_GRIDS = {
-    "small": {"n_layers": [1, 3, 5], "radius": [1, 2]},
-    "small, ZINC": [  # a fit takes minutes
-        ZINC,
-        ZINC | {"n_layers": [8]},
-        ZINC | {"patience": [60]},
-    ],
-    "paper": PAPER,
-    "paper-plain": PAPER | {"dropout": [0.0]},  # without dropout, which is slower to train
-    # Candidates for the defaults of the library, besides those in "small".
-    "defaults": [
-        {},
-        {"lr": [0.01]},
-        {"n_masks": [32]},
-        {"n_words": [16]},
-        {"dropout": [0.1]},
-        {"readout": ["last"]},
-        {"pooling": ["mean"]},
-        {"kernel": ["intersection"]},
-    ],
-    # What the figures show one by one.
-    "depth": {"n_layers": [1, 3, 5], "radius": [1, 2, 3]},
-    "masks": {"n_masks": [4, 8, 16, 32]},
-    "words": {"n_words": [6, 8, 16, 32]},
-}
+def peer(name: str, its_grids: dict[str, Any], module: str = "baselines", **more: Any) -> Method:
+    """A peer by its name only: without PyTorch Geometric, tables can still be written."""
+    pair = (f"sklofi.{module}:{name}{kind}" for kind in ("Classifier", "Regressor"))
+    return Method(*pair, its_grids, **more)
+
 
 METHODS = {
-    "LoFI": Method(LoFIClassifier, LoFIRegressor, LOFI_GRIDS),
-    "LoFI, defaults": Method(LoFIClassifier, LoFIRegressor, NO_GRID, keep_history=True),
-    "LoFI, 5 seeds averaged": Method(AveragedClassifier, AveragedRegressor, NO_GRID),
+    "LoFI": Method(LoFIClassifier, LoFIRegressor, grids.LOFI),
+    "LoFI, defaults": Method(LoFIClassifier, LoFIRegressor, grids.NO_GRID, keep_history=True),
+    "LoFI, 5 seeds averaged": Method(AveragedClassifier, AveragedRegressor, grids.NO_GRID),
     "WL": kernel_method("wl"),
     "WL-OA": kernel_method("wl-oa"),
+    "GCN": peer("GCN", grids.GCN),
+    "GraphSAGE": peer("GraphSAGE", grids.GRAPH_SAGE),
+    "GIN": peer("GIN", grids.GIN),
+    "GAT": peer("GAT", grids.GAT),
+    "ECC": peer("ECC", grids.ECC, sees_bonds=True),
+    "DGCNN": peer("DGCNN", grids.DGCNN),
+    "DiffPool": peer("DiffPool", grids.DIFF_POOL),
+    "sGIN": peer("SGIN", grids.SGIN),
+    "SFA-GNN": peer("SFAGNN", grids.SFA_GNN),
+    "RWGNN": peer("RWGNN", grids.RW_GNN),
+    "KerGNN": peer("KerGNN", grids.KER_GNN),
+    "DeepMultisets": peer("DeepMultisets", grids.DEEP_MULTISETS, family="baseline"),
+    "Fingerprint": peer(
+        "Fingerprint", grids.FINGERPRINT, "fingerprints", sees_bonds=True, family="baseline"
+    ),
+    "LabelHistogram": peer(
+        "LabelHistogram", grids.LABEL_HISTOGRAM, "fingerprints", family="baseline"
+    ),
 }
 
-
-GRIDS = tuple(grid for grid in LOFI_GRIDS if "," not in grid)
+GRIDS = tuple(grid for grid in grids.LOFI if "," not in grid)
 
 
 def make_folds() -> dict[str, list[dict[str, list[int]]]]:
@@ -149,14 +152,14 @@ def load(name: str) -> tuple[GraphSet, np.ndarray, list[tuple[np.ndarray, ...]]]
     if name == "ZINC":
         zinc = fetch_zinc()
         rows = tuple(np.flatnonzero(zinc.split == part) for part in ("train", "val", "test"))
-        return GraphSet.from_networkx(zinc.data), zinc.target, [rows]
-    graphs, y = read_tu(name)
+        return with_bonds(zinc.data), zinc.target, [rows]
+    graphs, y = read_tu(name, edge_labels=True)
     splits = []
     for fold in json.loads(FOLDS.read_text())[name]:
         validation, test = np.array(fold["validation"]), np.array(fold["test"])
         training = np.setdiff1d(np.arange(len(y)), np.concatenate([validation, test]))
         splits.append((training, validation, test))
-    return GraphSet.from_networkx(graphs), y, splits
+    return with_bonds(graphs), y, splits
 
 
 def run(name: str, method: str, fold: int, configuration: dict[str, Any]) -> dict[str, Any]:
@@ -283,6 +286,20 @@ class Run:
         return best
 
 
+def available(methods: list[str]) -> list[str]:
+    """Those that can run here; about others, a sentence is printed."""
+    missing: dict[str, list[str]] = {}
+    for method in methods:
+        if reason := METHODS[method].why_not():
+            missing.setdefault(reason, []).append(method)
+    for reason, names in missing.items():
+        print(
+            f"Left out because of what is missing ({reason}): {', '.join(names)}."
+            ' pip install "sklofi[benchmark]" brings what the peers need.'
+        )
+    return [method for method in methods if not METHODS[method].why_not()]
+
+
 def winner_of(finalists: list[dict[str, Any]], fits: list[dict[str, Any]]) -> dict[str, Any]:
     winner = min(finalists, key=lambda fit: fit["loss"])  # the first of equals
     return winner | {"total_cpu_seconds": sum(fit["cpu_seconds"] for fit in fits)}
@@ -292,18 +309,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--grid", choices=GRIDS, default="small")
     parser.add_argument("--halving", action="store_true", help="search the grid by halving")
-    parser.add_argument("--sets", nargs="*", default=list(SETS))
+    parser.add_argument("--sets", nargs="*", default=list(CHEAP_FIRST))
     parser.add_argument("--methods", nargs="*", default=list(METHODS))
     parser.add_argument("--folds", nargs="*", type=int, default=list(range(N_FOLDS)))
     parser.add_argument("--n-jobs", type=int, default=2)
     arguments = parser.parse_args()
     if not FOLDS.exists():
         FOLDS.write_text(json.dumps(make_folds()) + "\n")
+    methods = available(arguments.methods)
     parts = [
         (name, method, fold)
         for name in arguments.sets
         for fold in folds_of(name, arguments.folds)
-        for method in arguments.methods
+        for method in methods
     ]
     everything = Run(arguments.n_jobs)
     if not arguments.halving:

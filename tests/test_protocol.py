@@ -1,15 +1,22 @@
 """The protocol of the benchmarks, on a data set of a few graphs."""
 
 import json
+import sys
 from functools import partial
+from inspect import signature
+from types import SimpleNamespace
+from zipfile import ZipFile
 
 import numpy as np
 import pytest
+from sklearn.base import clone
+from sklearn.model_selection import ParameterGrid
 
-from benchmarks import protocol
+from benchmarks import protocol, ranking
 from benchmarks.averages import AveragedClassifier
+from benchmarks.data import read_tu
 from helpers import write_tu
-from sklofi import GraphKernelSVC, GraphKernelSVR, LoFIClassifier
+from sklofi import GraphKernelSVC, GraphKernelSVR, GraphSet, LoFIClassifier
 
 METHOD = protocol.Method(
     GraphKernelSVC,
@@ -81,6 +88,90 @@ def test_methods_without_a_grid_have_nothing_to_do(small_set, monkeypatch, capsy
     assert run.chosen_by_halving("MUTAG", "kernel", "depth") == []
 
 
+def test_peers_that_cannot_be_imported_are_left_out_with_a_sentence(small_set, monkeypatch, capsys):
+    methods = {"peer": protocol.peer("Nobody", {"small": {}}, "nowhere"), "kernel": METHOD}
+    monkeypatch.setattr(protocol, "METHODS", methods)
+    run_main(monkeypatch, "--folds", "0")
+    assert "(No module named 'sklofi.nowhere'): peer. pip install" in capsys.readouterr().out
+    assert {record["method"] for record in protocol.read_results().values()} == {"kernel"}
+    # As soon as there is such a module, they run.
+    parts = {"NobodyClassifier": GraphKernelSVC, "NobodyRegressor": GraphKernelSVR}
+    monkeypatch.setitem(sys.modules, "sklofi.nowhere", SimpleNamespace(**parts))
+    run_main(monkeypatch, "--folds", "0")
+    assert "Left out" not in capsys.readouterr().out
+    assert len(protocol.Run().chosen("MUTAG", "peer", "small")) == 1
+
+
+@pytest.mark.skipif(
+    "edge_label" not in signature(GraphSet.from_networkx).parameters,
+    reason="GraphSet holds no labels of edges yet",
+)
+def test_bonds_are_there_and_change_nothing_for_those_who_ignore_them(small_set):
+    n_lines = 40 * 6 + 40 * 8  # both directions of three edges, or of four
+    labels = ["01"[i // 2 % 3 > 0] for i in range(n_lines)]
+    with ZipFile(small_set / "MUTAG.zip", "a") as archive:
+        archive.writestr("MUTAG/MUTAG_edge_labels.txt", "\n".join(labels))
+        archive.writestr("MUTAG/MUTAG_node_attributes.txt", "\n".join(["0.5"] * 320))
+    protocol.FOLDS.write_text(json.dumps(protocol.make_folds()))
+    X, y, _ = protocol.load("MUTAG")
+    plain = GraphSet.from_networkx(read_tu("MUTAG")[0])
+    assert len(X.edge_labels) == 2 and plain.edge_label_ids is None
+    assert X.features is None
+    for estimator in (LoFIClassifier(max_epochs=2, random_state=0), GraphKernelSVC()):
+        predict = "predict_proba" if hasattr(estimator, "predict_proba") else "decision_function"
+        one, other = (getattr(clone(estimator).fit(graphs, y), predict)(graphs)
+                      for graphs in (X, plain))  # fmt: skip
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_run_begins_with_the_cheap_data_sets(small_set, monkeypatch):
+    assert sorted(protocol.CHEAP_FIRST) == sorted(protocol.SETS)
+    monkeypatch.setattr(protocol, "CLASSIFICATION", protocol.SETS[:-1])
+    protocol.FOLDS.write_text("")
+    tasks = []
+    monkeypatch.setattr(protocol.Run, "fit", lambda self, some: tasks.extend(some))
+    monkeypatch.setattr("sys.argv", ["protocol", "--folds", "0", "1"])
+    protocol.main()
+    names = [task["name"] for task in tasks]
+    assert list(dict.fromkeys(names)) == list(protocol.CHEAP_FIRST)
+    assert [task["fold"] for task in tasks if task["name"] == "MUTAG"] == [0, 0, 1, 1]
+
+
+def test_committed_results_are_found_by_the_grids():
+    run = protocol.Run()
+    for method in ("LoFI", "LoFI, defaults", "WL", "WL-OA"):
+        for name in protocol.SETS:
+            assert ranking.is_whole(run.chosen(name, method, "small"), name), (method, name)
+
+
+def peer_names():
+    return [name for name, m in protocol.METHODS.items() if isinstance(m.classifier, str)]
+
+
+def test_peers_have_few_configurations_and_one_where_a_fit_takes_minutes():
+    assert len(peer_names()) == 14
+    for method in (protocol.METHODS[name] for name in peer_names()):
+        for name in protocol.SETS:
+            assert method.configurations(name, "paper")
+            n_configurations = len(method.configurations(name, "small"))
+            if method.family == "network":
+                assert n_configurations == (1 if name in ("NCI1", "ZINC") else 2)
+
+
+@pytest.mark.parametrize("method", protocol.METHODS)
+def test_grids_have_parameters_of_their_estimators_and_values_that_these_take(method):
+    if method in peer_names():
+        pytest.importorskip("sklofi.baselines")
+    method = protocol.METHODS[method]
+    for grid in method.grids.values():
+        for configuration in ParameterGrid(grid):
+            for name in ("MUTAG", "ZINC"):  # classifier and regressor
+                estimator = method.estimator(name, configuration, seed=0)
+                assert configuration.items() <= estimator.get_params().items()
+                if hasattr(estimator, "_parameter_constraints"):
+                    estimator._validate_params()
+
+
 def test_an_average_of_seeds_averages(small_set, monkeypatch):
     protocol.FOLDS.write_text(json.dumps(protocol.make_folds()))
     X, y, _ = protocol.load("MUTAG")
@@ -146,8 +237,8 @@ def test_the_table_keeps_ours_and_published_apart(small_set, monkeypatch):
         monkeypatch.setattr(module, "METHODS", methods)
         monkeypatch.setattr(module, "CLASSIFICATION", ("MUTAG",))
     monkeypatch.setattr(table, "TARGET", small_set / "RESULTS.md")
-    for function in ("draw_ablations", "draw_learning_curves"):
-        monkeypatch.setattr(table, function, lambda run: small_set / "figure.png")
+    for function in ("draw_ablations", "draw_learning_curves", "draw_pareto"):
+        monkeypatch.setattr(table, function, lambda _: small_set / "figure.png")
     run_main(monkeypatch, "--methods", "LoFI", "WL")
     table.write("small")
     ours, published = (small_set / "RESULTS.md").read_text().split("## LoFI beside")
@@ -222,3 +313,109 @@ def test_figures_are_drawn_of_what_is_there(small_set, monkeypatch):
     assert len(fit["train_loss"]) == len(fit["valid_loss"]) == fit["n_epochs"]
     for draw in (figures.draw_ablations, figures.draw_learning_curves):
         assert draw(run).stat().st_size > 10_000
+
+
+def some_fits(*tests, cpu_seconds=1.0):
+    return [
+        {"fold": i, "test": test, "total_cpu_seconds": cpu_seconds} for i, test in enumerate(tests)
+    ]
+
+
+@pytest.fixture
+def three_methods(monkeypatch):
+    """Fits of three methods and a variant on two sets, ten folds of A and one of ZINC."""
+    from benchmarks import table
+
+    bonds = protocol.peer("Bonds", {"small": {"C": [1, 2]}}, sees_bonds=True)
+    methods = {"LoFI": METHOD, "LoFI, defaults": METHOD, "GIN": METHOD, "ECC": bonds}
+    for module in (protocol, table):
+        monkeypatch.setattr(module, "METHODS", methods)
+        monkeypatch.setattr(module, "CLASSIFICATION", ("A",))
+        monkeypatch.setattr(module, "SETS", ("A", "ZINC"))
+    return {
+        ("LoFI", "A"): some_fits(*[0.7, 0.9] * 5),
+        ("LoFI, defaults", "A"): some_fits(*[0.99] * 10),
+        ("GIN", "A"): some_fits(*[0.8] * 10, cpu_seconds=3),
+        ("ECC", "A"): some_fits(*[0.9] * 5),
+        ("LoFI", "ZINC"): some_fits(0.25, cpu_seconds=5),
+        ("LoFI, defaults", "ZINC"): some_fits(0.1),
+        ("GIN", "ZINC"): some_fits(0.35),
+        ("ECC", "ZINC"): some_fits(0.2, cpu_seconds=0.05),
+    }
+
+
+def test_ranks_are_of_methods_with_all_folds_and_equals_share_one(three_methods):
+    assert ranking.ranks(three_methods, "A") == {"LoFI": 1.5, "GIN": 1.5}
+    assert ranking.ranks(three_methods, "ZINC") == {"LoFI": 2, "GIN": 3, "ECC": 1}
+
+
+def test_the_table_of_ranks_has_the_best_of_those_with_all_sets_first(three_methods):
+    from benchmarks import table
+
+    head, _, *rows = table.rank_table(three_methods).splitlines()
+    assert head == "|  | A, of 2 | ZINC, of 3 | mean rank |"
+    assert rows == [
+        "| **LoFI** | 1.5 | 2 | 1.8 |",
+        "| GIN | 1.5 | 3 | 2.2 |",
+        "| ECC (bonds) |  | 1 | 1.0 (1 sets) |",
+    ]
+
+
+def test_cells_tell_folds_configurations_and_who_sees_bonds(three_methods, monkeypatch):
+    from benchmarks import table
+
+    monkeypatch.setattr(table, "draw_pareto", lambda _: table.TARGET)
+    scores, *_, costs, _, _, _, _, differences = table.our_sections(
+        three_methods, list(protocol.METHODS), "small"
+    )
+    assert "| LoFI | 80.00 ± 3.33 | 0.250 |" in scores
+    assert "| ECC (bonds) | 90.00 ± 0.00 (5 folds) | 0.200 |" in scores
+    assert "| GIN | 3.0 (2 of 1.5) | 1.0 (2 of 0.5) | 0.01 |" in costs
+    assert "| ECC (bonds) | 1.0 (2 of 0.5) | 0.05 (2 of 0.025) | 0.00 |" in costs
+    assert "| ECC (bonds) |  |  |" in differences  # five folds are too few for the test
+    assert ranking.label("ECC", "A") == "ECC"  # where edges have no labels
+    assert ranking.label("ECC", "ZINC") == "ECC (bonds)"
+
+
+def test_the_front_is_who_is_not_beaten_in_cost_and_gain():
+    rng = np.random.RandomState(0)
+    for _ in range(20):
+        costs, gains = rng.randint(6, size=(2, 9))  # many are equal
+        points = list(zip(costs, gains, strict=True))
+        expected = [
+            not any(c <= cost and g >= gain and (c, g) != (cost, gain) for c, g in points)
+            for cost, gain in points
+        ]
+        assert ranking.is_on_front(costs, gains).tolist() == expected
+
+
+def test_labels_stand_apart_and_inside():
+    import matplotlib.pyplot as plt
+
+    from benchmarks.labels import n_overlaps, place_labels
+
+    figure, ax = plt.subplots()
+    points = ax.transAxes.transform(np.random.RandomState(0).uniform(0.3, 0.6, (18, 2)))
+    texts = [ax.text(0.5, 0.5, f"method {i}", fontsize=7, ha="center", va="center",
+                     transform=ax.transAxes) for i in range(18)]  # fmt: skip
+    figure.canvas.draw()
+    place_labels(ax, points, texts, np.hstack([points - 4, points + 4]))
+    figure.canvas.draw()
+    extents = np.array([text.get_window_extent().extents for text in texts])
+    assert (n_overlaps(extents, extents, margin=0) == 1).all()  # each meets itself only
+    assert (extents[:, :2] >= ax.bbox.min).all() and (extents[:, 2:] <= ax.bbox.max).all()
+    plt.close(figure)
+
+
+def test_the_pareto_figure_shows_whole_methods_only(three_methods, monkeypatch, tmp_path):
+    from benchmarks import figures, pareto
+
+    monkeypatch.setattr(figures, "FOLDER", tmp_path)
+    panels = []
+    monkeypatch.setattr(pareto, "write_labels", lambda *panel: panels.append(panel))
+    assert pareto.draw_pareto(three_methods).stat().st_size > 10_000
+    (*_, front, names, colors), (*_, zinc_names, _) = panels
+    assert names == ["LoFI", "LoFI, defaults", "GIN"]
+    assert zinc_names == [*names, "ECC (bonds)"]
+    assert front[0].tolist() == [1.0, 99.0]  # LoFI, defaults is as cheap as LoFI, and better
+    assert colors == [pareto.OURS, pareto.OURS, pareto.OTHER]

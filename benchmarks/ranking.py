@@ -1,0 +1,55 @@
+"""Who is better: scores, ranks, and who is on the Pareto front of score and cost.
+
+`fits` is what `Run.chosen` gives of a method on a data set: one fit per fold.
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from benchmarks import protocol
+
+Fits = list[dict[str, Any]]
+
+REFERENCE = "LoFI"
+DEFAULTS = "LoFI, defaults"
+VARIANTS = (DEFAULTS, "LoFI, 5 seeds averaged")  # do not compete with LoFI itself
+
+
+def label(method: str, name: str | None = None) -> str:
+    """A method's name, with a mark if it sees more than others, on a data set or on some."""
+    sees_more = protocol.METHODS[method].sees_bonds and name in (None, *protocol.WITH_BONDS)
+    return f"{method} (bonds)" if sees_more else method
+
+
+def scores(fits: Fits, name: str) -> np.ndarray:
+    """Accuracies in %, or errors, in the order of the folds."""
+    values = np.array([fit["test"] for fit in sorted(fits, key=lambda fit: fit["fold"])])
+    return 100 * values if name in protocol.CLASSIFICATION else values
+
+
+def cost(fits: Fits) -> float:
+    """CPU seconds per fold, with all configurations."""
+    return float(np.mean([fit["total_cpu_seconds"] for fit in fits]))
+
+
+def is_whole(fits: Fits, name: str) -> bool:
+    return len(fits) == len(protocol.folds_of(name, list(range(protocol.N_FOLDS))))
+
+
+def ranks(fits: dict[tuple[str, str], Fits], name: str) -> dict[str, float]:
+    """The rank of each competing method that has all folds, 1 for the best; equals share one."""
+    competing = [m for m in protocol.METHODS if m not in VARIANTS and is_whole(fits[m, name], name)]
+    means = np.array([scores(fits[m, name], name).mean() for m in competing])
+    # Rounded, so that equals are equal whatever the order of a sum.
+    best_first = np.round(-means if name in protocol.CLASSIFICATION else means, 9)
+    return dict(zip(competing, stats.rankdata(best_first).tolist(), strict=True))
+
+
+def is_on_front(costs: np.ndarray, gains: np.ndarray) -> np.ndarray:
+    """Whether no other point costs at most as much and gains at least as much, one strictly."""
+    at_most = costs[:, None] <= costs  # [i, j]: i costs at most as much as j
+    at_least = gains[:, None] >= gains
+    strictly = (costs[:, None] < costs) | (gains[:, None] > gains)
+    return ~(at_most & at_least & strictly).any(axis=0)
