@@ -37,6 +37,19 @@ _SAVED = {
     "RandomWalkVectorizer": "sklofi.kernels",
     "ShortestPathVectorizer": "sklofi.kernels",
     "VertexHistogramVectorizer": "sklofi.kernels",
+    **{
+        f"{name}{task}": "sklofi.baselines"
+        for name in (
+            *("DeepMultisets", "GCN", "GraphSAGE", "GIN", "SGIN", "GAT", "ECC", "SFAGNN"),
+            *("DGCNN", "DiffPool", "RWGNN", "KerGNN"),
+        )
+        for task in ("Classifier", "Regressor")
+    },
+    "FingerprintClassifier": "sklofi.fingerprints",
+    "FingerprintRegressor": "sklofi.fingerprints",
+    "FingerprintVectorizer": "sklofi.fingerprints",
+    "LabelHistogramClassifier": "sklofi.fingerprints",
+    "LabelHistogramRegressor": "sklofi.fingerprints",
 }
 
 

@@ -119,7 +119,16 @@ def glorot_(parameter: Tensor, generator: torch.Generator | None = None) -> None
 
 
 class Norm(nn.BatchNorm1d):
-    """Batch normalisation that takes single rows, too, by the running mean and variance."""
+    """Batch normalisation, also of single rows, by the mean and variance of other ones.
+
+    In prediction these are the mean and variance of the last batch in training, which
+    estimators average over many steps, along with the weights and at the same pace: a mean
+    that lags behind the weights is far off where inputs hardly vary, as those of graphs without
+    labels. The larger `eps` is for the same reason.
+    """
+
+    def __init__(self, n_features: int) -> None:
+        super().__init__(n_features, eps=1e-3, momentum=1.0)
 
     def forward(self, x: Tensor) -> Tensor:
         if self.training and len(x) == 1:

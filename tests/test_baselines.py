@@ -1,0 +1,317 @@
+"""All peers hold the contract of LoFI; what is special about one is in the tests of its network."""
+
+import pickle
+import subprocess
+import sys
+from dataclasses import fields
+from inspect import getdoc, signature
+
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+
+import sklofi
+import sklofi.checkpoints
+from helpers import SURROUNDINGS, global_state
+from sklofi import GraphSet, LoFIClassifier, baselines, compare
+from sklofi.base import BaseNetwork
+from sklofi.datasets import load_graph_atlas, make_motif_graphs
+from sklofi.peers import Peer
+from sklofi.tasks import NetworkClassifier
+from sklofi.testing import graph_estimator_checks
+
+PEERS = [
+    one for name in baselines.__all__ if issubclass(one := getattr(baselines, name), BaseNetwork)
+]
+CLASSIFIERS = [one for one in PEERS if issubclass(one, NetworkClassifier)]
+
+# What makes the checks fast, and what some need to learn anything from so little.
+SMALL = {
+    "max_epochs": 5,
+    "n_hidden": 8,
+    "n_dense": 8,
+    "n_penultimate": 8,
+    "n_last": 8,
+    "n_layers": 2,
+    "n_heads": 2,
+    "dropout": 0.1,
+    "random_state": 0,
+}
+
+
+def small(kind, **more):
+    names = signature(kind).parameters
+    return kind(**{name: value for name, value in {**SMALL, **more}.items() if name in names})
+
+
+@pytest.fixture(scope="module")
+def motifs():
+    return make_motif_graphs(120, random_state=0)
+
+
+def test_there_is_a_classifier_and_a_regressor_of_every_peer():
+    names = {kind.__name__.removesuffix("Classifier") for kind in CLASSIFIERS}
+    assert names == {
+        *("DeepMultisets", "GCN", "GraphSAGE", "GIN", "SGIN", "GAT", "ECC", "SFAGNN"),
+        *("DGCNN", "DiffPool", "RWGNN", "KerGNN"),
+    }
+    assert {kind.__name__ for kind in PEERS} == {
+        f"{name}{task}" for name in names for task in ("Classifier", "Regressor")
+    }
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        pytest.param(check, id=f"{kind.__name__}-{name}")
+        for kind in PEERS
+        for name, check in graph_estimator_checks(
+            small(kind, max_epochs=5 if kind in CLASSIFIERS else 10)
+        )
+    ],
+)
+def test_graph_checks_pass(check):
+    check()  # raises what it finds
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+def test_peers_learn_to_find_a_motif(kind, motifs):
+    graphs, y = motifs
+    score = kind(random_state=0).fit(graphs[:90], y[:90]).score(graphs[90:], y[90:])
+    # Labels are permuted, so that the motif shows in its edges only.
+    assert score > (0.4 if "Multisets" in kind.__name__ else 0.75)
+
+
+@pytest.mark.parametrize("kind", [one for one in PEERS if one not in CLASSIFIERS])
+def test_peers_learn_a_number(kind):
+    graphs, _ = load_graph_atlas(target="spectral_radius")
+    graphs = graphs[50:350]
+    y = np.array([len(graph) + 0.3 * graph.number_of_edges() for graph in graphs])
+    fitted = kind(random_state=0, max_epochs=60, lr=0.01).fit(graphs[::2], y[::2])
+    worst = np.abs(y[1::2] - np.median(y[::2])).mean()
+    assert np.abs(fitted.predict(graphs[1::2]) - y[1::2]).mean() < 0.8 * worst
+
+
+@pytest.mark.parametrize("kind", PEERS)
+def test_parameters_are_those_of_the_network(kind):
+    of_network = signature(kind._network).parameters
+    own = {one.name: one for one in fields(kind)}
+    shared = {one.name for one in fields(BaseNetwork)} | {"class_weight", "loss", "edge_label"}
+    assert set(own) - shared == set(of_network) - {"n_features", "n_outputs", "n_edge_features"}
+    for name in set(own) - shared - {"n_sorted", "n_clusters"}:  # found in the data
+        assert own[name].default == of_network[name].default, name
+
+
+@pytest.mark.parametrize("kind", PEERS)
+def test_docstrings_list_all_parameters(kind):
+    text = getdoc(kind)
+    assert f":class:`{kind._network.__module__}.{kind._network.__name__}`" in text
+    for one in fields(kind):
+        assert f"\n{one.name} : " in text
+    assert ".. math::\n" in kind._network.__doc__ and "References" in kind._network.__doc__
+
+
+@pytest.mark.parametrize("kind", PEERS)
+def test_saved_peers_predict_the_same(kind, motifs, tmp_path):
+    graphs, y = motifs
+    fitted = small(kind, max_epochs=3).fit(graphs[:40], y[:40])
+    path = tmp_path / "peer.safetensors"
+    fitted.save(path)
+    for restored in (
+        sklofi.load(path),
+        kind.load(path, device="cpu"),
+        pickle.loads(pickle.dumps(fitted)),
+    ):
+        assert type(restored) is kind
+        assert_array_equal(restored.transform(graphs), fitted.transform(graphs))
+        assert_array_equal(restored.predict(graphs), fitted.predict(graphs))
+    # and training goes on as if nothing had happened
+    for one in (fitted, restored):
+        one.set_params(warm_start=True).fit(graphs[:40], y[:40])
+    assert_array_equal(restored.predict(graphs), fitted.predict(graphs))
+
+
+class Crash(Exception):
+    pass
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+def test_a_fit_that_crashed_ends_in_the_same_model(kind, motifs, tmp_path, monkeypatch):
+    monkeypatch.setattr(sklofi.checkpoints, "SECONDS_BETWEEN", 0)
+    graphs, y = motifs
+    peer = small(kind, max_epochs=4)
+    expected = clone(peer).fit(graphs, y).predict_proba(graphs)
+    written = sklofi.checkpoints.Checkpoint.on_epoch_end
+    epochs = []
+
+    def crash(self, net, **kwargs):
+        written(self, net, **kwargs)
+        epochs.append(len(net.history))
+        if len(epochs) == 2:
+            raise Crash
+
+    monkeypatch.setattr(sklofi.checkpoints.Checkpoint, "on_epoch_end", crash)
+    with pytest.raises(Crash):
+        clone(peer).fit(graphs, y, checkpoint=tmp_path / "fit")
+    found = clone(peer).fit(graphs, y, checkpoint=tmp_path / "fit").predict_proba(graphs)
+    assert epochs == [1, 2, 3, 4]
+    assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+@pytest.mark.parametrize("surroundings", SURROUNDINGS)
+def test_what_the_user_has_set_changes_no_number(kind, surroundings, motifs):
+    graphs, y = motifs
+    peer = small(kind, max_epochs=2)
+    expected = clone(peer).fit(graphs[:40], y[:40]).predict_proba(graphs[:40])
+    before = global_state()
+    with SURROUNDINGS[surroundings]():
+        found = clone(peer).fit(graphs[:40], y[:40]).predict_proba(graphs[:40])
+    assert global_state() == before
+    assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+def test_features_of_any_size_give_finite_predictions(kind):
+    graphs = [nx.star_graph(3 + i % 5) for i in range(24)]
+    for i, graph in enumerate(graphs):
+        nx.set_node_attributes(graph, {v: [1e30 * (v - 2), i * 1e-30] for v in graph}, "x")
+    peer = small(kind, node_features="x").fit(graphs, np.arange(24) % 2)
+    far = nx.star_graph(50)
+    nx.set_node_attributes(far, {v: [1e38, -1e38] for v in far}, "x")
+    assert np.isfinite(peer.predict_proba([*graphs, far])).all()
+
+
+def test_peers_and_lofi_stand_side_by_side_in_a_comparison(motifs):
+    candidates = {
+        "LoFI": LoFIClassifier(max_epochs=5, random_state=0),
+        "GIN": small(baselines.GINClassifier),
+        "fingerprint": baselines.FingerprintClassifier(),
+    }
+    result = compare(candidates, *motifs, cv=3)
+    assert set(result.means) == set(candidates)
+
+
+# Edge labels
+
+
+def bonds(kind):
+    """Rings of six with bonds that alternate, or come in threes."""
+    graphs, y = [], []
+    for i in range(60):
+        graph = nx.cycle_graph(6)
+        pattern = "-=-=-=" if i % 2 else "---==="
+        for (u, v), bond in zip(graph.edges, pattern, strict=True):
+            graph.edges[u, v][kind] = bond
+        graphs.append(graph)
+        y.append(i % 2)
+    return graphs, np.array(y)
+
+
+def test_ecc_sees_edge_labels_and_can_be_told_not_to():
+    graphs, y = bonds("label")
+    options = {"random_state": 0, "n_layers": 2, "max_epochs": 60, "lr": 0.01}
+    ecc = baselines.ECCClassifier(**options).fit(graphs, y)
+    assert ecc.score(graphs, y) == 1
+    blind = baselines.ECCClassifier(**options, edge_label=None).fit(graphs, y)
+    assert blind.score(graphs, y) == 0.5
+    X = GraphSet.from_networkx(graphs, edge_label="label")
+    assert_allclose(ecc.predict_proba(X), ecc.predict_proba(graphs), rtol=1e-5)
+    with pytest.raises(ValueError, match="without edge labels, but ECCClassifier was fitted on"):
+        ecc.predict(GraphSet.from_networkx(graphs))
+
+
+def test_ecc_can_be_saved_with_its_edge_labels(tmp_path):
+    graphs, y = bonds("order")
+    ecc = small(baselines.ECCClassifier, edge_label="order").fit(graphs, y)
+    ecc.save(tmp_path / "ecc")
+    assert_array_equal(
+        sklofi.load(tmp_path / "ecc").predict_proba(graphs), ecc.predict_proba(graphs)
+    )
+    graphs[3].edges[0, 1]["order"] = "?"
+    ecc.predict(graphs)
+    with pytest.raises(ValueError, match=r"Graph 3, edge \(0, 1\), has the label '\?', which no"):
+        ecc.set_params(handle_unknown="error").predict(graphs)
+
+
+def test_edge_labels_tell_checkpoints_apart(tmp_path):
+    graphs, y = bonds("label")
+    small(baselines.ECCClassifier).fit(graphs, y, checkpoint=tmp_path / "fit")
+    for graph in graphs:
+        for edge in graph.edges.values():
+            edge["label"] = edge["label"].replace("=", "#")
+    with pytest.raises(ValueError, match="belongs to a fit of other graphs or targets"):
+        small(baselines.ECCClassifier).fit(graphs, y, checkpoint=tmp_path / "fit")
+
+
+# What networks find in the data
+
+
+def test_dgcnn_keeps_the_size_that_60_percent_of_the_graphs_do_not_exceed(motifs):
+    graphs = [nx.path_graph(n) for n in range(11, 31)]
+    fitted = small(baselines.DGCNNClassifier, early_stopping=False).fit(graphs, np.arange(20) % 2)
+    assert fitted.module_.n_sorted == 23
+    fitted = small(baselines.DGCNNClassifier, n_sorted=12).fit(graphs, np.arange(20) % 2)
+    assert fitted.module_.n_sorted == 12
+
+
+def test_diffpool_has_clusters_in_proportion_to_the_largest_graph():
+    graphs = [nx.path_graph(n) for n in range(11, 31)]
+    for n_poolings, n_clusters in ((1, 3), (2, 8)):
+        fitted = small(
+            baselines.DiffPoolClassifier, early_stopping=False, n_poolings=n_poolings
+        ).fit(graphs, np.arange(20) % 2)
+        assert fitted.net_.module__n_clusters == n_clusters
+
+
+def test_a_network_that_does_not_fit_is_refused(monkeypatch):
+    monkeypatch.setattr(sklofi.egonets, "memory_size", lambda: 2**20)
+    graphs = [nx.path_graph(500)] * 4
+    with pytest.raises(MemoryError, match="A batch of 4 graphs with 2,000 nodes and 3,992 edges"):
+        baselines.GINClassifier(early_stopping=False).fit(graphs, [0, 1, 0, 1])
+
+
+def test_a_peer_is_a_network_and_a_few_lines(motifs):
+    """As promised to those who bring their own."""
+    from sklofi.networks import FlatNetwork, Perceptron, pool
+    from sklofi.peers import parameters, peer, width
+
+    class Sums(FlatNetwork):
+        r"""Sums of what neighbours have.
+
+        .. math:: h = \sum_v \sum_{u \in N(v)} x_u
+        """
+
+        def __init__(self, n_features, n_outputs, *, n_hidden=8):
+            super().__init__()
+            self.output = Perceptron(n_features, n_hidden, n_outputs)
+
+        def embed(self, graphs, generator=None):
+            source, target = graphs.edge_index
+            return pool(torch.zeros_like(graphs.x).index_add(0, target, graphs.x[source]), graphs)
+
+    @parameters
+    class BaseSums(Peer):
+        n_hidden: int = width(8)
+
+        _network = Sums
+
+    @peer
+    class SumsClassifier(NetworkClassifier, BaseSums):
+        """Sums."""
+
+    fitted = SumsClassifier(random_state=0, max_epochs=5).fit(*motifs)
+    assert fitted.predict_proba(motifs[0]).shape == (120, 2)
+
+
+def test_without_pytorch_geometric_a_sentence_says_so():
+    code = (
+        "import sys; sys.modules['torch_geometric'] = None\n"
+        "try:\n    import sklofi.baselines\n"
+        "except ImportError as error:\n    print(error)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert 'Install it with pip install "sklofi[baselines]".' in run.stdout
