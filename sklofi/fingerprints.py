@@ -59,11 +59,11 @@ __all__ = [
     "LabelHistogramRegressor",
 ]
 
+# C times the weight of a graph, or one by it, at most. Beyond that numbers overflow.
+LARGEST_C = 1e10
+
 # In standard deviations. Only targets without any weight to speak of are so far away.
 FARTHEST_TARGET = 1e8
-
-# A column of counts that varies by less than rounding does is constant.
-EPS = float(np.finfo(np.float64).eps)
 
 
 class FingerprintVectorizer(WLVectorizer):
@@ -311,6 +311,7 @@ class BaseCounts(SavedEstimator, BaseEstimator):
 
     def _fit_machine(self, graphs: GraphSet, y: NDArray[Any], weight: NDArray[np.float64]) -> None:
         machine = self._machine()
+        self._check_weights(weight)
         takes_weights = has_fit_parameter(machine, "sample_weight")
         if not takes_weights and (weight != weight[0]).any():
             raise ValueError(
@@ -322,6 +323,14 @@ class BaseCounts(SavedEstimator, BaseEstimator):
         self._scale = _spread(counts, weight)
         weights = {"sample_weight": weight} if takes_weights else {}
         self.estimator_ = machine.fit(_divided(counts, self._scale), y, **weights)
+
+    def _check_weights(self, weight: NDArray[np.float64]) -> None:
+        largest = float(self.C) * float(weight.max())  # which may overflow
+        if self.estimator is None and not 1 / LARGEST_C <= largest <= LARGEST_C:
+            raise ValueError(
+                f"C times the largest weight of a graph is {largest:.3g}; it has to be between"
+                f" {1 / LARGEST_C:.0e} and {LARGEST_C:.0e}. Scale sample_weight, or use another C."
+            )
 
     def _machine(self) -> Any:
         """The machine before it is fitted, with seeds of ours where it has none."""
@@ -532,9 +541,9 @@ class OfLabels(BaseCounts):
 class FingerprintClassifier(OfFingerprints, CountsClassifier):
     """Linear classifier of graphs by their fingerprints.
 
-    Neighbourhoods, bonds and rings are counted (:class:`FingerprintVectorizer`), each count
-    is divided by its standard deviation over the training graphs, and a linear machine
-    learns from them.
+    Neighbourhoods, bonds and rings are counted (:class:`FingerprintVectorizer`), counts are
+    divided by their standard deviation over the training graphs where that is above 1, and
+    a linear machine learns from them.
 
     Parameters
     ----------
@@ -596,9 +605,9 @@ class FingerprintClassifier(OfFingerprints, CountsClassifier):
 class FingerprintRegressor(OfFingerprints, CountsRegressor):
     """Linear regressor of graphs by their fingerprints.
 
-    Neighbourhoods, bonds and rings are counted (:class:`FingerprintVectorizer`), each count
-    is divided by its standard deviation over the training graphs, and a linear machine
-    learns from them. The target is standardised inside.
+    Neighbourhoods, bonds and rings are counted (:class:`FingerprintVectorizer`), counts are
+    divided by their standard deviation over the training graphs where that is above 1, and
+    a linear machine learns from them. The target is standardised inside.
 
     Parameters
     ----------
@@ -772,13 +781,16 @@ def _count_codes(
 
 
 def _spread(counts: sp.csr_array, weight: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Standard deviations of the columns; 1 for constant ones."""
+    """Standard deviations of the columns, but at least 1.
+
+    Divided by less, a part that one graph in a thousand has would count thirty times as
+    much as one that half of them have.
+    """
     with np.errstate(under="ignore"):
         weight = weight / weight.max()  # so that the sum does not overflow
         weight = weight / weight.sum()
-        squares = counts.power(2).T @ weight
-        variance = squares - (counts.T @ weight) ** 2
-    return np.sqrt(np.where(variance <= 10 * EPS * squares, 1.0, variance))
+        variance = counts.power(2).T @ weight - (counts.T @ weight) ** 2
+    return np.sqrt(np.maximum(variance, 1))
 
 
 def _divided(counts: sp.csr_array, scale: NDArray[np.float64]) -> sp.csr_array:
