@@ -296,16 +296,15 @@ class BaseDiffPool(Peer):
     n_layers: int = layers(3, "Number of layers of each stack.")
     n_hidden: int = width(64, "Width of all layers but the last.")
     n_last: int = width(128, "Width of the last layer of the stacks that describe nodes.")
-    n_poolings: int = parameter(2, AT_LEAST_1, "How often nodes are merged.")
+    n_poolings: int = parameter(1, AT_LEAST_1, "How often nodes are merged.")
     n_clusters: int | None = parameter(
         None,
         [*AT_LEAST_1, None],
-        """Number of clusters that the nodes of a graph are assigned to. None takes a quarter
-        of the nodes of the largest training graph, a tenth for a single pooling, as the
-        authors do.""",
+        """Number of clusters that the nodes of a graph are assigned to. None takes
+        `cluster_ratio` times the nodes of the largest training graph, as the authors do.""",
     )
     cluster_ratio: float = parameter(
-        0.25,
+        0.1,
         [Interval(Real, 0, 1, closed="right")],
         "The number of clusters of the next pooling as a share of the number before.",
     )
@@ -318,7 +317,7 @@ class BaseDiffPool(Peer):
 
     def _architecture(self, training):
         largest = int(np.diff(training.graphs.node_offsets).max())
-        found = ceil(largest / (10 if self.n_poolings == 1 else 4))
+        found = ceil(self.cluster_ratio * largest)
         return {**super()._architecture(training), "n_clusters": self.n_clusters or found}
 
 

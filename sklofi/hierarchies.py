@@ -85,8 +85,8 @@ class DGCNN(FlatNetwork):
         self.row = nn.Linear(n_described, N_CHANNELS[0])
         self.window = Convolution(*N_CHANNELS, WINDOW)
         self.output = Perceptron(N_CHANNELS[1] * n_windows, n_dense, n_outputs, dropout)
-        # In double precision; and the rows of a graph, which has at least one node.
-        self.numbers_per_node = 10 * n_described + 2 * n_features
+        # Double precision counts twice; and there are about as many sorted rows as nodes.
+        self.numbers_per_node = 8 * n_described + 2 * n_features
         self.numbers_per_edge = 2 * n_described
 
     def embed(self, graphs: FlatGraphs, generator: torch.Generator | None = None) -> Tensor:
@@ -196,12 +196,12 @@ class DiffPool(FlatNetwork):
         Width of all layers but the last.
     n_last : int, default=128
         Width of the last layer of the stacks that describe nodes.
-    n_poolings : int, default=2
+    n_poolings : int, default=1
         How often nodes are merged.
     n_clusters : int, default=8
         Number of clusters that the nodes of a graph are assigned to. The authors take a tenth of
         the nodes of the largest graph for one pooling, and a quarter for two.
-    cluster_ratio : float, default=0.25
+    cluster_ratio : float, default=0.1
         The number of clusters of the next pooling as a share of the number before.
     pooling : {"max", "mean", "sum"}, default="max"
         What makes one vector of those of the nodes of a level.
@@ -226,9 +226,9 @@ class DiffPool(FlatNetwork):
         n_layers: int = 3,
         n_hidden: int = 64,
         n_last: int = 128,
-        n_poolings: int = 2,
+        n_poolings: int = 1,
         n_clusters: int = 8,
-        cluster_ratio: float = 0.25,
+        cluster_ratio: float = 0.1,
         pooling: str = "max",
         n_dense: int = 50,
         dropout: float = 0.0,
@@ -254,7 +254,7 @@ class DiffPool(FlatNetwork):
         self.output = Perceptron((n_poolings + 1) * n_described, n_dense, n_outputs, dropout)
         # Stacks keep inputs, means over neighbours and results of layers, for nodes and for
         # clusters, of which a graph has hardly more than nodes.
-        self.numbers_per_node = 2 * n_features + 20 * n_described + 12 * n_clusters
+        self.numbers_per_node = 2 * n_features + 12 * n_described + 8 * n_clusters
         self.numbers_per_edge = 2 * (n_features + sum(hidden)) + n_clusters
         # Not pairs, but padded nodes, of which a graph has at least some four times n_clusters.
         self.numbers_per_pair = ceil((2 * n_clusters + n_described) / (4 * n_clusters))

@@ -149,10 +149,12 @@ class BaseKernelMachine(SavedEstimator, BaseEstimator):
         if getattr(self, "_calibrated", None) is not None:
             self.svm_ = self._calibrated.calibrated_classifiers_[0].estimator
 
-    @property
-    def _labels_from(self):
-        """The node attribute; kernels of our own have made their choice."""
-        return getattr(self.kernel, "node_label", self.node_label)
+    def _attributes(self):
+        """The attributes that are read; kernels of our own have made their choice."""
+        return {
+            "node_label": getattr(self.kernel, "node_label", self.node_label),
+            "edge_label": getattr(self.kernel, "edge_label", None),
+        }
 
     def _fit_kernel(self, X, graphs):
         """What the machine learns from: kernel values, or features."""
@@ -240,7 +242,7 @@ class BaseKernelMachine(SavedEstimator, BaseEstimator):
     def _machine_inputs(self, X) -> Iterator[Any]:
         """The same as in training for other graphs, some of them at a time."""
         check_is_fitted(self)
-        graphs = as_graph_set(X, self._labels_from, None)
+        graphs = as_graph_set(X, **self._attributes())
         if isinstance(self.kernel_, FunctionKernel):
             yield self.kernel_.transform(_networkx_graphs(X, graphs))
         elif self._shared and (values := self._shared.values_of(graphs)) is not None:
@@ -388,9 +390,7 @@ class GraphKernelSVC(ClassifierMixin, BaseKernelMachine):
         """
         self._validate_params()
         vars(self).pop("svm_", None)  # a fit that fails leaves no half-fitted estimator
-        graphs, y, weight = check_training_data(
-            self, X, y, sample_weight, node_label=self._labels_from
-        )
+        graphs, y, weight = check_training_data(self, X, y, sample_weight, **self._attributes())
         self.classes_ = check_classes(y)
         class_of = np.searchsorted(self.classes_, y)
         weight = weight * weights_of_classes(self.class_weight, self.classes_, y, weight)[class_of]
@@ -588,7 +588,7 @@ class GraphKernelSVR(RegressorMixin, BaseKernelMachine):
         self._validate_params()
         vars(self).pop("svm_", None)  # a fit that fails leaves no half-fitted estimator
         graphs, y, weight = check_training_data(
-            self, X, y, sample_weight, node_label=self._labels_from, y_numeric=True
+            self, X, y, sample_weight, **self._attributes(), y_numeric=True
         )
         y = y.astype(np.float64)
         (self._target_mean,), (self._target_scale,) = weighted_mean_and_scale(y[:, None], weight)
