@@ -407,7 +407,7 @@ class GraphSet:
 def as_graph_set(
     X: Any,
     node_label: Hashable | None,
-    node_features: Hashable | None,
+    node_features: Hashable | None = None,
     edge_label: Hashable | None = None,
 ) -> GraphSet:
     """Take whatever a user passes as X; the border that every estimator shares.
