@@ -186,20 +186,19 @@ def _inner_edges(members: Tensor, edges: _Edges) -> tuple[Tensor, Tensor]:
     try_edges = edges.counts[nodes] <= sizes[owners]
     n_tries = torch.where(try_edges, edges.counts[nodes], sizes[owners])
     starts = torch.where(try_edges, edges.offsets[nodes], n_edges + _offsets(sizes)[owners])
+    # The end of an edge must be a member (v, u), and a member the end of an edge (w, u).
+    wanted_codes = n_nodes * torch.where(try_edges, n_nodes + owners, nodes)
 
     counts, columns = [], []
     for begin, end in pairwise(_cuts(n_tries)):
         piece = slice(begin, end)
         rows, tried = _ranges(starts[piece], n_tries[piece])
-        tried_edge = try_edges[piece][rows]
-        # The end of an edge must be a member (v, u), and a member the end of an edge (w, u).
-        wanted = ends[tried] + n_nodes * torch.where(
-            tried_edge, n_nodes + owners[piece][rows], nodes[piece][rows]
-        )
+        wanted = wanted_codes[piece][rows] + ends[tried]
         places = torch.searchsorted(codes, wanted)
-        found = codes[places.clamp(max=len(codes) - 1)] == wanted
-        column = torch.where(tried_edge, places, tried)[found] - n_edges
-        counts.append(torch.bincount(rows[found], minlength=end - begin))
+        found = codes[places.clamp_(max=len(codes) - 1)] == wanted
+        rows, tried, places = rows[found], tried[found], places[found]
+        column = torch.where(try_edges[piece][rows], places, tried) - n_edges
+        counts.append(torch.bincount(rows, minlength=end - begin))
         columns.append(column.to(torch.int32) if len(members) < 2**31 else column)
     return torch.cat(counts), torch.cat(columns)
 
