@@ -17,11 +17,10 @@ from torch.autograd.function import once_differentiable
 
 from sklofi.networks import FlatGraphs, FlatNetwork, Norm, Perceptron, drop, pool
 
-# Walks multiply with each step, kernels and layers square what they get. These bounds are far
-# from the values of any sensible graph, and the squares in a batch norm stay below 1e38.
+# Walks multiply with each step, and kernels square what they are given. These bounds are far
+# above the values of sensible graphs, and with them squares of sums stay below 1e38.
 LARGEST_WALK = 1e12
-LARGEST_KERNEL = 1e17
-LARGEST_FEATURE = 1e6
+LARGEST_KERNEL = 1e15
 
 # Pairs that are looked at together when edges inside egonets are found: some 30 MB.
 PIECE_SIZE = 2**19
@@ -187,20 +186,19 @@ def _inner_edges(members: Tensor, edges: _Edges) -> tuple[Tensor, Tensor]:
     try_edges = edges.counts[nodes] <= sizes[owners]
     n_tries = torch.where(try_edges, edges.counts[nodes], sizes[owners])
     starts = torch.where(try_edges, edges.offsets[nodes], n_edges + _offsets(sizes)[owners])
+    # The end of an edge must be a member (v, u), and a member the end of an edge (w, u).
+    wanted_codes = n_nodes * torch.where(try_edges, n_nodes + owners, nodes)
 
     counts, columns = [], []
     for begin, end in pairwise(_cuts(n_tries)):
         piece = slice(begin, end)
         rows, tried = _ranges(starts[piece], n_tries[piece])
-        tried_edge = try_edges[piece][rows]
-        # The end of an edge must be a member (v, u), and a member the end of an edge (w, u).
-        wanted = ends[tried] + n_nodes * torch.where(
-            tried_edge, n_nodes + owners[piece][rows], nodes[piece][rows]
-        )
+        wanted = wanted_codes[piece][rows] + ends[tried]
         places = torch.searchsorted(codes, wanted)
-        found = codes[places.clamp(max=len(codes) - 1)] == wanted
-        column = torch.where(tried_edge, places, tried)[found] - n_edges
-        counts.append(torch.bincount(rows[found], minlength=end - begin))
+        found = codes[places.clamp_(max=len(codes) - 1)] == wanted
+        rows, tried, places = rows[found], tried[found], places[found]
+        column = torch.where(try_edges[piece][rows], places, tried) - n_edges
+        counts.append(torch.bincount(rows, minlength=end - begin))
         columns.append(column.to(torch.int32) if len(members) < 2**31 else column)
     return torch.cat(counts), torch.cat(columns)
 
@@ -409,7 +407,8 @@ class RWGNN(FlatNetwork):
 class KerGNN(FlatNetwork):
     r"""Kernel graph neural network: egonets compared with learned graphs, layer by layer.
 
-    Node features are first mapped to :math:`X^{(0)} = \sigma(\text{features} \cdot V + b)`.
+    Node features are first mapped to
+    :math:`X^{(0)} = \operatorname{relu}(\text{features} \cdot V + b)`.
     A layer compares the egonet :math:`G_v` of each node, with all edges between its members,
     with graph filters :math:`H_j` by the sum of random walk kernels (see
     :class:`GraphFilters`),
@@ -420,8 +419,8 @@ class KerGNN(FlatNetwork):
 
     where norm is batch normalisation over nodes.
 
-    The vector of a graph holds its pooled :math:`X^{(0)}, X^{(1)}, \dots` side by side. A
-    perceptron with one hidden layer gives the outputs.
+    The vector of a graph holds its pooled :math:`X^{(0)}, X^{(1)}, \dots` side by side,
+    normalised over the batch. A perceptron with one hidden layer gives the outputs.
 
     Parameters
     ----------
@@ -488,6 +487,7 @@ class KerGNN(FlatNetwork):
         ]
         self.layers = nn.ModuleList(layers)
         self.norms = nn.ModuleList([Norm(n_filters) for _ in layers])
+        self.norm = Norm(sum(widths))
         self.output = Perceptron(sum(widths), n_penultimate, n_outputs, dropout)
         # An egonet of radius 1 has a member for its centre and for each edge of it. With each
         # further step they double, as in molecules; those of hubs have more.
@@ -497,13 +497,13 @@ class KerGNN(FlatNetwork):
 
     def embed(self, graphs: FlatGraphs, generator: torch.Generator | None = None) -> Tensor:
         subgraphs = egonets(graphs, self.radius)
-        x = torch.sigmoid(self.inputs(graphs.x))  # (n_nodes, n_hidden)
+        x = torch.relu(self.inputs(graphs.x))  # (n_nodes, n_hidden)
         pooled = [pool(x, graphs, self.pooling)]
         for layer, norm in zip(self.layers, self.norms, strict=True):
             kernels = layer(x, subgraphs, generator)  # (n_nodes, n_filters)
-            x = torch.relu(norm(kernels)).clamp(max=LARGEST_FEATURE)
+            x = torch.relu(norm(kernels))
             pooled.append(pool(x, graphs, self.pooling))
-        return torch.cat(pooled, 1)  # (n_graphs, n_hidden + n_layers * n_filters)
+        return self.norm(torch.cat(pooled, 1))  # (n_graphs, n_hidden + n_layers * n_filters)
 
 
 def _numbers_per_member(filters: GraphFilters) -> int:

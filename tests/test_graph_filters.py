@@ -265,12 +265,8 @@ def plain_perceptron(perceptron, x):
     return hidden @ perceptron.output.weight.T + perceptron.output.bias
 
 
-def plain_inputs(network, x):
-    return 1 / (1 + torch.exp(-(x @ network.inputs.weight.T + network.inputs.bias)))
-
-
 def plain_rwgnn(network, x, graphs):
-    x = plain_inputs(network, x)
+    x = 1 / (1 + torch.exp(-(x @ network.inputs.weight.T + network.inputs.bias)))
     kernels = [
         plain_kernels(network.hidden_graphs, part, graph, graph).flatten()
         for part, graph in zip(split(x, graphs), graphs, strict=True)
@@ -279,7 +275,7 @@ def plain_rwgnn(network, x, graphs):
 
 
 def plain_kergnn(network, x, graphs):
-    x = plain_inputs(network, x)
+    x = torch.relu(x @ network.inputs.weight.T + network.inputs.bias)
     layers = [x]
     for layer, norm in zip(network.layers, network.norms, strict=True):
         kernels = plain_egonet_kernels(layer, x, graphs, network.radius)
@@ -288,7 +284,7 @@ def plain_kergnn(network, x, graphs):
     x = torch.cat(layers, 1)
     reduce = {"sum": torch.sum, "mean": torch.mean, "max": torch.amax}[network.pooling]
     pooled = torch.stack([reduce(part, dim=0) for part in split(x, graphs)])
-    return plain_perceptron(network.output, pooled)
+    return plain_perceptron(network.output, plain_norm(network.norm, pooled))
 
 
 SMALL = {
@@ -364,6 +360,29 @@ def test_outputs_and_gradients_are_finite(network, training, graphs, scale):
     assert outputs.shape == (len(graphs), 2)
     assert outputs.isfinite().all()
     assert all(p.grad.isfinite().all() for p in module.parameters())
+    assert all(values.isfinite().all() for values in module.state_dict().values())
+
+
+def test_what_grows_from_layer_to_layer_does_not_overflow():
+    """A graph that is far from those in training: each layer squares the distance."""
+    module = make(KerGNN, dtype=torch.float32, n_layers=4, n_steps=10)
+    with torch.no_grad():
+        for layer in module.layers:
+            layer.features.uniform_(-10, 10, generator=torch.Generator().manual_seed(0))
+    outputs = module(flatten([nx.complete_graph(30)], dtype=torch.float32))
+    outputs.sum().backward()
+    assert outputs.isfinite().all()
+    assert all(p.grad.isfinite().all() for p in module.parameters())
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_large_features_of_many_nodes_do_not_overflow(network):
+    x = torch.ones(20_000, 50)
+    x[::2] = 1e15
+    flat = FlatGraphs(x, torch.empty(2, 0, dtype=torch.int64), torch.arange(20_000) // 9_000, 3)
+    module = make(network, n_features=50, dtype=torch.float32).train()
+    outputs = module(flat, torch.Generator())
+    assert outputs.isfinite().all()
     assert all(values.isfinite().all() for values in module.state_dict().values())
 
 
