@@ -32,7 +32,7 @@ PATIENCE = 60
 PACKAGES = tuple(str(Path(package.__file__).parent) for package in (sklofi, sklearn))
 
 DOCUMENTED_WARNINGS = re.compile(
-    "No node has the attribute"
+    "No (node|edge) has the attribute"
     "|.* counts categorical node labels"
     "|A column-vector y was passed when a 1d array was expected"
     "|The number of unique classes is greater than 50% of the number of samples"

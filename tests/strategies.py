@@ -13,7 +13,14 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
-from sklofi import GraphKernelSVC, GraphKernelSVR, GraphSet, LoFIClassifier, LoFIRegressor
+from sklofi import (
+    GraphKernelSVC,
+    GraphKernelSVR,
+    GraphSet,
+    LoFIClassifier,
+    LoFIRegressor,
+    baselines,
+)
 
 # Objects that people write by accident. They are classes of a module, so that they can be
 # pickled.
@@ -167,8 +174,8 @@ VIEWS += [partial(nx.Graph.to_undirected, as_view=True), lambda graph: graph.cop
 
 
 @st.composite
-def single_graphs(draw, *, names=NAMES, min_nodes=1, attributes=None):
-    """A graph of any kind; `attributes` are strategies by name."""
+def single_graphs(draw, *, names=NAMES, min_nodes=1, attributes=None, bonds=None):
+    """A graph of any kind; `attributes` of nodes are strategies by name, `bonds` are of edges."""
     graph = draw(st.sampled_from(KINDS))()
     graph.add_nodes_from(draw(st.lists(names, min_size=min_nodes, max_size=5)))
     nodes = list(graph)
@@ -179,6 +186,8 @@ def single_graphs(draw, *, names=NAMES, min_nodes=1, attributes=None):
     for name, values in (attributes or {}).items():
         for node in nodes:
             graph.nodes[node][name] = draw(values)
+    for edge in graph.edges.values() if bonds is not None else ():
+        edge["label"] = draw(bonds)
     return graph
 
 
@@ -197,11 +206,17 @@ def graph_lists(draw, *, min_graphs=1, max_graphs=5, odd=False, labels=None, fea
             attributes["label"] = one_of(draw(st.lists(VALUES, min_size=1, max_size=3)))
         if which > 2:
             attributes["x"] = one_of(draw(st.lists(VECTORS, min_size=1, max_size=2)))
+    bonds = draw(st.sampled_from([None, None, st.sampled_from("-=")]))
+    if odd and bonds is not None:
+        bonds = one_of(draw(st.lists(VALUES, min_size=1, max_size=2)))
     may_be_empty = odd and draw(RARELY)
-    one = single_graphs(attributes=attributes, min_nodes=0 if may_be_empty else 1)
+    one = single_graphs(attributes=attributes, min_nodes=0 if may_be_empty else 1, bonds=bonds)
     graphs = draw(st.lists(one, min_size=min_graphs, max_size=max_graphs))
     if odd and draw(RARELY):  # attributes on some nodes only
         for _, data in list(graphs[0].nodes(data=True))[:1]:
+            data.clear()
+    if odd and draw(RARELY):  # or on some edges
+        for data in list(graphs[0].edges.values())[:1]:
             data.clear()
     if draw(RARELY):  # the same graph twice
         graphs[-1] = graphs[0]
@@ -264,17 +279,57 @@ def kernel_machines(draw, kind, node_label="label"):
     )
 
 
+NETWORKS = [
+    kind for name in baselines.__all__ if hasattr(kind := getattr(baselines, name), "_network")
+]
+COUNTS = [
+    *(baselines.FingerprintClassifier, baselines.FingerprintRegressor),
+    *(baselines.LabelHistogramClassifier, baselines.LabelHistogramRegressor),
+]
+
+
 @st.composite
-def estimators(draw, graphs, kinds=(LoFIClassifier, LoFIRegressor, GraphKernelSVC, GraphKernelSVR)):
+def networks(draw, kind, node_label="label", node_features=None):
+    one_of = {
+        "n_layers": [1, 2],
+        "pooling": ["sum", "mean", "max"],
+        "dropout": [0.0, 0.5],
+        "handle_unknown": ["ignore", "error"],
+        "max_epochs": [1, 2],
+        "early_stopping": [True, False],
+        "edge_label": ["label", "label", None, "order"],
+        "n_hidden": [3],
+    }
+    own = {name: values for name, values in one_of.items() if name in kind().get_params()}
+    return kind(
+        **{name: draw(st.sampled_from(values)) for name, values in own.items()},
+        node_label=node_label,
+        node_features=node_features,
+        random_state=0,
+    )
+
+
+# Each of ours as often as one of the peers.
+KINDS_OF_ESTIMATORS = st.one_of(
+    st.sampled_from([LoFIClassifier, LoFIRegressor, GraphKernelSVC, GraphKernelSVR]),
+    st.sampled_from([*NETWORKS, *COUNTS]),
+)
+
+
+@st.composite
+def estimators(draw, graphs):
     """An estimator that reads what the graphs have, or at times what they do not have."""
-    kind = draw(st.sampled_from(kinds))
+    kind = draw(KINDS_OF_ESTIMATORS)
     names = {name for graph in graphs for _, data in graph.nodes(data=True) for name in data}
     node_label = draw(st.sampled_from(["label"] * 16 + [None, None, "y", ("a", 1)]))
     if kind in (GraphKernelSVC, GraphKernelSVR):
         return draw(kernel_machines(kind, node_label))
+    if kind in COUNTS:
+        return kind(node_label=node_label, C=draw(st.sampled_from([1.0, 0.01])))
     usual = "x" if "x" in names else None
     node_features = draw(st.sampled_from([usual] * 16 + [None, None, "x", "label"]))
-    return draw(lofi(kind, node_label, node_features))
+    strategy = networks if kind in NETWORKS else lofi
+    return draw(strategy(kind, node_label, node_features))
 
 
 def tame_targets(n_graphs):
