@@ -27,8 +27,9 @@ from sklearn.utils.validation import check_is_fitted
 
 Arrays = dict[str, NDArray[Any]]
 
-# Raise it when older versions of this library could not read what is written.
-FORMAT = 1
+# Raise it when older versions of this library could not read what is written. 2: graphs that
+# belong to a kernel may have labels of edges.
+FORMAT = 2
 
 # The key that says what a JSON object stands for, where it is not a dictionary.
 KIND = "!"

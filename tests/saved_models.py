@@ -9,13 +9,33 @@ from pathlib import Path
 
 import networkx as nx
 import numpy as np
+from sklearn.base import is_regressor
 
+from sklofi import baselines
 from sklofi.estimators import LoFIClassifier, LoFIRegressor
 from sklofi.kernels import GraphKernelSVC, GraphKernelSVR, RandomWalkKernel, WLVectorizer
 from sklofi.storage import FORMAT
 
 DATA = Path(__file__).parent / "data"
 TINY = {"n_layers": 2, "n_masks": 3, "n_words": 2, "max_epochs": 4, "random_state": 0}
+
+# All networks, half of them as classifiers.
+PEERS = (
+    *(baselines.DeepMultisetsClassifier, baselines.GCNRegressor, baselines.GraphSAGEClassifier),
+    *(baselines.GINRegressor, baselines.SGINClassifier, baselines.GATRegressor),
+    *(baselines.ECCClassifier, baselines.SFAGNNRegressor, baselines.DGCNNClassifier),
+    *(baselines.DiffPoolRegressor, baselines.RWGNNClassifier, baselines.KerGNNRegressor),
+)
+COUNTS = (baselines.FingerprintClassifier, baselines.LabelHistogramRegressor)
+
+
+def small_peer(kind):
+    small = {
+        **{"n_layers": 2, "n_hidden": 3, "n_dense": 3, "n_last": 3, "n_filters": 3, "n_sorted": 10},
+        **{"n_hidden_graphs": 2, "hidden_graph_size": 2, "filter_size": 2, "max_epochs": 4},
+        **{"n_penultimate": 3, "n_edge_hidden": 3, "edge_label": "order", "random_state": 0},
+    }
+    return kind(**{name: small[name] for name in small if name in kind().get_params()})
 
 
 def graphs_and_targets():
@@ -26,6 +46,8 @@ def graphs_and_targets():
         for node in graph:
             graph.nodes[node]["label"] = names[(i + node) % len(names)]
             graph.nodes[node]["size"] = [float(node), i / 7]
+        for u, v in graph.edges:
+            graph.edges[u, v]["order"] = names[(u + v) % 3]
     classes = np.array(["tree" if i % 3 == 0 else f"ring{i % 2}" for i in range(30)])
     return graphs, classes, np.array([len(graph) + i / 10 for i, graph in enumerate(graphs)])
 
@@ -50,6 +72,10 @@ def fitted_estimators():
             graphs, y
         ),
         "vectorizer": WLVectorizer(n_iter=1).fit(graphs),
+        **{
+            kind.__name__: small_peer(kind).fit(graphs, y if is_regressor(kind()) else classes)
+            for kind in (*PEERS, *COUNTS)
+        },
     }
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import sklofi
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for the processes that are started here
-from saved_models import DATA, fitted_estimators, graphs_and_targets, outputs
+from saved_models import DATA, FORMAT, fitted_estimators, graphs_and_targets, outputs
 
 HERE = Path(__file__)
 N_KILLS = 200
@@ -50,7 +50,7 @@ def test_a_crash_while_saving_leaves_a_whole_file(tmp_path, tried):
     context.set_forkserver_preload(["sklofi.estimators", "sklofi.kernels"])
     rng = np.random.default_rng(0)
     graphs = graphs_and_targets()[0]
-    sources = [DATA / "format-1" / f"{name}.safetensors" for name in ("svc", "classifier")]
+    sources = [DATA / f"format-{FORMAT}" / f"{name}.safetensors" for name in ("svc", "classifier")]
     expected = [sklofi.load(source).predict(graphs).tolist() for source in sources]
     for _ in range(N_KILLS):
         ready = Path(f"{path}.ready")
