@@ -72,7 +72,7 @@ KERNEL: dict[str, Grid] = {"small": MACHINE, "paper": MACHINE}
 # ---- Peers: what all of a kind share
 
 # As patient as the most patient LoFI on ZINC, and with its batches.
-ZINC_TRAINING = {"batch_size": [128], "max_epochs": [400], "patience": [60]}
+ZINC_TRAINING = {"batch_size": [128], "max_epochs": [100], "patience": [20]}
 # Errica and others train for 1000 epochs if not said otherwise, and wait for 500.
 FAIR_TRAINING = {"max_epochs": [1000], "patience": [500]}
 

@@ -508,7 +508,9 @@ class ECCLayer(nn.Module):
         filtered = filtered.view(len(x), n_filters, n_outputs)
         mixture = torch.relu(self.mixture(edge_features))  # (n_edges, n_filters - 1)
         mixture = F.pad(mixture, (0, 1), value=1.0)
-        messages = torch.einsum("ek,eko->eo", mixture, filtered[source])  # (n_edges, n_outputs)
+        messages = torch.einsum(
+            "ek,eko->eo", mixture, filtered.index_select(0, source)
+        )  # (n_edges, n_outputs)
         total = torch.zeros_like(filtered[:, 0]).index_add(0, target, messages)
         n_neighbours = torch.bincount(target, minlength=len(x)).clamp(min=1)
         return total / n_neighbours[:, None] + self.root(x)
@@ -601,11 +603,12 @@ class SFALayer(nn.Module):
 
     def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
         n_sets, n_points, _ = self.points.shape
-        points = F.normalize(self.points, dim=-1).flatten(0, 1)
-        cosines = F.normalize(x, dim=-1) @ points.T  # (n_nodes, n_sets * n_points)
-        cosines = cosines.view(len(x), n_sets, n_points)
-        alignment = torch.softmax(self.temperature * cosines, dim=-1)
-        similarity = (alignment * cosines).sum(dim=-1)  # (n_nodes, n_sets)
+        # Points before sets: a softmax over a short last axis is slow on some processors.
+        points = F.normalize(self.points, dim=-1).transpose(0, 1).flatten(0, 1)
+        cosines = F.normalize(x, dim=-1) @ points.T  # (n_nodes, n_points * n_sets)
+        cosines = cosines.view(len(x), n_points, n_sets)
+        alignment = torch.softmax(self.temperature.T * cosines, dim=1)
+        similarity = (alignment * cosines).sum(dim=1)  # (n_nodes, n_sets)
         source, target = edge_index
         return similarity.index_add(0, target, similarity[source])
 
