@@ -1,9 +1,9 @@
 """The grids of all methods, by name of the method and of the grid.
 
 ``small`` is ours: what two cores can run. Peers have two configurations that differ in what
-matters most on MUTAG and PTC_MR, and one on the larger sets, in batches of 128 graphs. ``paper`` is what
-was published, in our words; where only settings without alternatives were published, they
-are the grid. A grid is written as scikit-learn's ParameterGrid takes it, and
+matters most on MUTAG and PTC_MR, and one on the larger sets, in batches of 128 graphs.
+``paper`` is what was published, in our words; where only settings without alternatives were
+published, they are the grid. A grid is written as scikit-learn's ParameterGrid takes it, and
 ``"small, ZINC"`` stands in place of ``"small"`` on ZINC.
 
 Sources:
@@ -15,6 +15,8 @@ Sources:
   (theirs are halved every 50 epochs for GIN).
 - [gin] K. Xu, W. Hu, J. Leskovec, S. Jegelka, "How powerful are graph neural networks?",
   ICLR 2019, and github.com/weihua916/powerful-gnns.
+- [lofi] comparisons.md of github.com/gdl-unive/Histogram-Intersection-Kernel, by the authors of
+  GNN-LoFI: what they searched for GIN and sGIN (as [gin]), RWGNN and KerGNN.
 - Others are named where they are used.
 """
 
@@ -223,23 +225,28 @@ SFA_GNN: dict[str, Grid] = {
 }
 RW_GNN: dict[str, Grid] = {
     **small({"n_steps": [2, 3]}, n_steps=3),
-    # G. Nikolentzos, M. Vazirgiannis, "Random walk graph neural networks", NeurIPS 2020: results
-    # for one, two and three steps; the rest as in github.com/giannisnik/rwgnn.
-    "paper": {
-        "n_steps": [1, 2, 3],
-        "n_hidden_graphs": [16],
-        "hidden_graph_size": [5],
-        "n_hidden": [4],
-        "n_penultimate": [32],
-        "dropout": [0.2],
-        "lr": [0.01],
-        "batch_size": [64],
-    },
+    "paper": [
+        # G. Nikolentzos, M. Vazirgiannis, "Random walk graph neural networks", NeurIPS 2020:
+        # results for one, two and three steps; the rest as in github.com/giannisnik/rwgnn, whose
+        # default of two "steps" is walks of length 0 and 1.
+        {
+            "n_steps": [1, 2, 3],
+            "n_hidden_graphs": [16],
+            "hidden_graph_size": [5],
+            "n_hidden": [4],
+            "n_penultimate": [32],
+            "dropout": [0.2],
+            "lr": [0.01],
+            "batch_size": [64],
+        },
+        # [lofi]
+        {"n_steps": [3], "n_hidden_graphs": [8], "hidden_graph_size": [6], "lr": [1e-3]},
+    ],
 }
 KER_GNN_PAPER = {
     "n_filters": [32],
     "radius": [2],
-    "n_steps": [1],
+    "n_steps": [0, 1],  # the default of their code is walks of length 0 alone
     "n_hidden": [16],
     "n_penultimate": [16],
     "dropout": [0.4],
@@ -254,6 +261,18 @@ KER_GNN: dict[str, Grid] = {
     "paper": [
         {"n_layers": [1], "filter_size": [6], **KER_GNN_PAPER},
         {"n_layers": [2], "filter_size": [4], **KER_GNN_PAPER},
+        # [lofi]; their deep kernel and their cut of egonets at 8 to 16 members are not ours.
+        {
+            "n_layers": [1],
+            "n_hidden": [16],
+            "n_filters": [32],
+            "filter_size": [6],
+            "radius": [1, 2, 3],
+            "n_steps": [0, 1],
+            "n_penultimate": [16, 32, 64],
+            "dropout": [0.0, 0.4, 0.5],
+            "lr": [1e-2, 1e-3],
+        },
     ],
 }
 DEEP_MULTISETS: dict[str, Grid] = {
