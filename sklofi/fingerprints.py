@@ -17,18 +17,19 @@ from sklofi.graphs import (
     as_graph_set,
     check_same_edge_labelling,
     has_edge_labels,
+    segments_of,
 )
 from sklofi.reading import DEFAULT_EDGE_LABEL, DEFAULT_NODE_LABEL
 from sklofi.rings import edges_once, smallest_rings
 from sklofi.vectorizers import (
     GraphVectorizer,
     WLVectorizer,
+    count_codes,
     edge_label_columns,
     edge_labels_of,
     known_first,
     label_columns,
     label_names,
-    number_codes,
 )
 
 
@@ -194,10 +195,10 @@ class FingerprintVectorizer(WLVectorizer):
         swaps = ~is_directed & (other < one)  # a bond without direction reads both ways
         one, other = np.where(swaps, other, one), np.where(swaps, one, other)
         bonds = np.stack([one, kind_of[edges], other, is_directed]).astype(np.int64)
-        counts, codes = _count_codes(
+        counts, codes = count_codes(
             np.asarray(np.ravel_multi_index(tuple(bonds), radices)),
             np.asarray(np.ravel_multi_index(tuple(self.bonds_.T), radices)),
-            _graphs_of(graphs, source),
+            segments_of(graphs.node_offsets, source),
             len(graphs),
         )
         return counts, np.column_stack(np.unravel_index(codes, radices)).astype(np.int64)
@@ -205,7 +206,8 @@ class FingerprintVectorizer(WLVectorizer):
     def _count_rings(self, graphs: GraphSet) -> tuple[sp.csr_array, NDArray[np.int64]]:
         """How many edges of each graph have a smallest ring of each size."""
         source, sizes = smallest_rings(graphs, self._largest_ring)
-        return _count_codes(sizes, self.ring_sizes_, _graphs_of(graphs, source), len(graphs))
+        graph_of = segments_of(graphs.node_offsets, source)
+        return count_codes(sizes, self.ring_sizes_, graph_of, len(graphs))
 
     def _names(self) -> list[str]:
         labels, kinds = self._label_names(), self._kind_names()
@@ -222,20 +224,3 @@ class FingerprintVectorizer(WLVectorizer):
         if not self.has_edge_labels_:
             return [""] * len(self.edge_labels_)
         return [f"[{name}]" for name in label_names(self.edge_labels_)]
-
-
-def _count_codes(
-    codes: NDArray[np.int64],
-    known: NDArray[np.int64],
-    graph_of: NDArray[np.int64],
-    n_graphs: int,
-) -> tuple[sp.csr_array, NDArray[np.int64]]:
-    """How often each graph has each code: known ones first, then the others; and the codes."""
-    columns, listed = number_codes(codes, known)
-    ones = np.ones(len(codes))
-    shape = (n_graphs, len(listed))
-    return sp.coo_array((ones, (graph_of, columns)), shape=shape).tocsr(), listed
-
-
-def _graphs_of(graphs: GraphSet, nodes: NDArray[np.integer]) -> NDArray[np.int64]:
-    return np.searchsorted(graphs.node_offsets, nodes, side="right") - 1
