@@ -29,17 +29,19 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from sklofi.fingerprints import FingerprintVectorizer
-from sklofi.graphs import GraphSet, as_graph_set
+from sklofi.graphs import GraphSet
 from sklofi.reading import DEFAULT_EDGE_LABEL, DEFAULT_NODE_LABEL
 from sklofi.storage import SavedEstimator
-from sklofi.targets import check_classes, check_training_data, weighted_mean_and_scale
+from sklofi.targets import (
+    check_classes,
+    check_training_data,
+    restore_target,
+    standardise_target,
+)
 from sklofi.vectorizers import GraphVectorizer, VertexHistogramVectorizer
 
 # C times the weight of a graph, or one by it, at most. Beyond that numbers overflow.
 LARGEST_C = 1e10
-
-# In standard deviations. Only targets without any weight to speak of are so far away.
-FARTHEST_TARGET = 1e8
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -80,15 +82,16 @@ class BaseCounts(SavedEstimator, BaseEstimator):
         tags.input_tags.two_d_array = False
         return tags
 
+    def _attributes(self) -> dict[str, Any]:
+        """The attributes of networkx graphs that are read."""
+        return {"node_label": self.node_label}
+
     def _check_training_data(
         self, X: Any, y: Any, sample_weight: Any, **target_checks: Any
     ) -> tuple[GraphSet, NDArray[Any], NDArray[np.float64]]:
         self._validate_params()
         self.__dict__.pop("estimator_", None)  # a fit that fails leaves no half-fitted estimator
-        graphs = as_graph_set(X, self.node_label, None, getattr(self, "edge_label", None))
-        return check_training_data(
-            self, graphs, y, sample_weight, node_label=self.node_label, **target_checks
-        )
+        return check_training_data(self, X, y, sample_weight, **self._attributes(), **target_checks)
 
     def _fit_machine(self, graphs: GraphSet, y: NDArray[Any], weight: NDArray[np.float64]) -> None:
         machine = self._machine()
@@ -250,12 +253,8 @@ class CountsRegressor(RegressorMixin, BaseCounts):
             The fitted estimator.
         """
         graphs, y, weight = self._check_training_data(X, y, sample_weight, y_numeric=True)
-        y = y.astype(np.float64)
-        (self._target_mean,), (self._target_scale,) = weighted_mean_and_scale(y[:, None], weight)
-        with np.errstate(under="ignore"):
-            standardised = (y - self._target_mean) / self._target_scale
-        standardised = standardised.clip(-FARTHEST_TARGET, FARTHEST_TARGET)
-        self._fit_machine(graphs, standardised, weight)
+        y, self._target_mean, self._target_scale = standardise_target(y, weight)
+        self._fit_machine(graphs, y, weight)
         return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:
@@ -273,8 +272,7 @@ class CountsRegressor(RegressorMixin, BaseCounts):
         """
         inputs = self._inputs(X)
         standardised = self.estimator_.predict(inputs)
-        with np.errstate(under="ignore"):
-            return self._target_mean + self._target_scale * standardised
+        return restore_target(standardised, self._target_mean, self._target_scale)
 
     def _default(self) -> Ridge:
         return Ridge(alpha=1 / self.C, solver="sparse_cg", tol=1e-8)
@@ -302,12 +300,10 @@ class OfFingerprints(BaseCounts):
     }
 
     def _vectorizer(self) -> FingerprintVectorizer:
-        return FingerprintVectorizer(
-            self.radius,
-            max_ring=self.max_ring,
-            node_label=self.node_label,
-            edge_label=self.edge_label,
-        )
+        return FingerprintVectorizer(self.radius, max_ring=self.max_ring, **self._attributes())
+
+    def _attributes(self) -> dict[str, Any]:
+        return {**super()._attributes(), "edge_label": self.edge_label}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -315,7 +311,7 @@ class OfLabels(BaseCounts):
     """Counts of labels, which have no parameters of their own."""
 
     def _vectorizer(self) -> VertexHistogramVectorizer:
-        return VertexHistogramVectorizer(node_label=self.node_label)
+        return VertexHistogramVectorizer(**self._attributes())
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -352,9 +348,7 @@ class FingerprintClassifier(OfFingerprints, CountsClassifier):
         Size of the largest rings that are counted; with 0 there are none.
 
     edge_label : hashable or None, default="label"
-        Edge attribute with a categorical label. Under the default name it may be absent,
-        then all edges are alike. None ignores labels. For a :class:`GraphSet` it was
-        chosen when it was made, with ``GraphSet.from_networkx(graphs, edge_label=...)``.
+        Edge attribute with a categorical label; see :class:`FingerprintVectorizer`.
 
     Attributes
     ----------
@@ -401,13 +395,10 @@ class FingerprintRegressor(OfFingerprints, CountsRegressor):
         Regularisation of the default estimator: the smaller, the stronger.
 
     node_label : hashable or None, default="label"
-        Node attribute with a categorical label: any hashable value. Under the default
-        name it may be absent, then all nodes count as alike. None ignores labels. For a
-        :class:`GraphSet` it was chosen when it was made.
+        Node attribute with a categorical label; see :class:`FingerprintClassifier`.
 
     random_state : int, RandomState instance or None, default=None
-        Seed of the estimator, where it has a random_state that is None. The default one
-        has nothing random in it.
+        Seed of the estimator, where it has a random_state that is None.
 
     radius : int, default=2
         Neighbourhoods hold what is within so many steps.
@@ -416,9 +407,7 @@ class FingerprintRegressor(OfFingerprints, CountsRegressor):
         Size of the largest rings that are counted; with 0 there are none.
 
     edge_label : hashable or None, default="label"
-        Edge attribute with a categorical label. Under the default name it may be absent,
-        then all edges are alike. None ignores labels. For a :class:`GraphSet` it was
-        chosen when it was made, with ``GraphSet.from_networkx(graphs, edge_label=...)``.
+        Edge attribute with a categorical label; see :class:`FingerprintVectorizer`.
 
     Attributes
     ----------
@@ -461,13 +450,10 @@ class LabelHistogramClassifier(OfLabels, CountsClassifier):
         Regularisation of the default estimator: the smaller, the stronger.
 
     node_label : hashable or None, default="label"
-        Node attribute with a categorical label: any hashable value. Under the default
-        name it may be absent, then all nodes count as alike. None ignores labels. For a
-        :class:`GraphSet` it was chosen when it was made.
+        Node attribute with a categorical label; see :class:`FingerprintClassifier`.
 
     random_state : int, RandomState instance or None, default=None
-        Seed of the estimator, where it has a random_state that is None. The default one
-        has nothing random in it.
+        Seed of the estimator, where it has a random_state that is None.
 
     Attributes
     ----------
@@ -514,13 +500,10 @@ class LabelHistogramRegressor(OfLabels, CountsRegressor):
         Regularisation of the default estimator: the smaller, the stronger.
 
     node_label : hashable or None, default="label"
-        Node attribute with a categorical label: any hashable value. Under the default
-        name it may be absent, then all nodes count as alike. None ignores labels. For a
-        :class:`GraphSet` it was chosen when it was made.
+        Node attribute with a categorical label; see :class:`FingerprintClassifier`.
 
     random_state : int, RandomState instance or None, default=None
-        Seed of the estimator, where it has a random_state that is None. The default one
-        has nothing random in it.
+        Seed of the estimator, where it has a random_state that is None.
 
     Attributes
     ----------
