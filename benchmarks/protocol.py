@@ -120,10 +120,10 @@ METHODS = {
     "KerGNN": peer("KerGNN", grids.KER_GNN),
     "DeepMultisets": peer("DeepMultisets", grids.DEEP_MULTISETS, family="baseline"),
     "Fingerprint": peer(
-        "Fingerprint", grids.FINGERPRINT, "fingerprints", sees_bonds=True, family="baseline"
+        "Fingerprint", grids.FINGERPRINT, "count_machines", sees_bonds=True, family="baseline"
     ),
     "LabelHistogram": peer(
-        "LabelHistogram", grids.LABEL_HISTOGRAM, "fingerprints", family="baseline"
+        "LabelHistogram", grids.LABEL_HISTOGRAM, "count_machines", family="baseline"
     ),
 }
 

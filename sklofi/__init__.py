@@ -45,11 +45,11 @@ _SAVED = {
         )
         for task in ("Classifier", "Regressor")
     },
-    "FingerprintClassifier": "sklofi.fingerprints",
-    "FingerprintRegressor": "sklofi.fingerprints",
     "FingerprintVectorizer": "sklofi.fingerprints",
-    "LabelHistogramClassifier": "sklofi.fingerprints",
-    "LabelHistogramRegressor": "sklofi.fingerprints",
+    "FingerprintClassifier": "sklofi.count_machines",
+    "FingerprintRegressor": "sklofi.count_machines",
+    "LabelHistogramClassifier": "sklofi.count_machines",
+    "LabelHistogramRegressor": "sklofi.count_machines",
 }
 
 

@@ -115,8 +115,8 @@ class BaseNetwork(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEs
 
     A network gives `_network` (the class of the module), `_build_module` (which makes one
     with initial values), and the methods `_architecture` (the arguments of the module),
-    `_make_dataset` (graphs, and how to cut batches from them) and `_prediction_batches` (how
-    large these may be).
+    `_make_dataset` (graphs, and how to cut batches from them), `_prediction_batches` (how
+    large these may be) and `_names` (of the columns of its vectors of graphs).
 
     A task gives `_net_class`, `_criterion`, `_n_outputs`, the arguments `_target_checks` of
     scikit-learn's validation of y, and the methods `_check_target` (targets and weights
@@ -311,6 +311,24 @@ class BaseNetwork(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEs
         """
         dataset = self._prediction_data(X)
         return self.net_.embed(dataset).numpy()
+
+    def get_feature_names_out(self, input_features=None):
+        """Names of the columns of :meth:`transform`.
+
+        For LoFI they are ``layer0_mask0`` and so on, for its peers the name of the class,
+        numbered.
+
+        Parameters
+        ----------
+        input_features : None
+            Ignored: graphs have no feature names.
+
+        Returns
+        -------
+        names : ndarray of str
+        """
+        check_is_fitted(self)
+        return np.asarray(self._names(), dtype=object)
 
     @property
     def module_(self):

@@ -21,14 +21,14 @@ except ImportError as error:
     ) from error
 
 from sklofi.base import AT_LEAST_0, AT_LEAST_1, parameter
-from sklofi.encoding import EdgeEncoder, NodeEncoder
-from sklofi.fingerprints import (
+from sklofi.count_machines import (
     FingerprintClassifier,
     FingerprintRegressor,
-    FingerprintVectorizer,
     LabelHistogramClassifier,
     LabelHistogramRegressor,
 )
+from sklofi.encoding import EdgeEncoder, NodeEncoder
+from sklofi.fingerprints import FingerprintVectorizer
 from sklofi.flat import FlatDataset
 from sklofi.graph_filters import RWGNN, KerGNN
 from sklofi.hierarchies import DGCNN, DiffPool

@@ -13,6 +13,7 @@ from sklofi.graphs import (
     check_same_edge_labelling,
     check_same_labelling,
     has_edge_labels,
+    segments_of,
 )
 from sklofi.reading import show
 from sklofi.targets import weighted_mean_and_scale
@@ -57,7 +58,7 @@ class NodeEncoder:
         is_unknown = self.label_columns(graphs)[graphs.label_ids] == len(self.labels)
         if is_unknown.any():
             node = int(np.flatnonzero(is_unknown)[0])
-            graph = int(np.searchsorted(graphs.node_offsets, node, side="right")) - 1
+            graph = int(segments_of(graphs.node_offsets, node))
             name = list(graphs[graph])[node - graphs.node_offsets[graph]]
             raise ValueError(
                 f"Graph {graph}, node {show(name)}, has the label"
@@ -128,8 +129,8 @@ class EdgeEncoder:
         is_unknown = columns[graphs.edge_label_ids] == len(self.labels)
         if is_unknown.any():
             edge = int(np.flatnonzero(is_unknown)[0])
-            node = int(np.searchsorted(graphs.edge_offsets, edge, side="right")) - 1
-            graph = int(np.searchsorted(graphs.node_offsets, node, side="right")) - 1
+            node = int(segments_of(graphs.edge_offsets, edge))
+            graph = int(segments_of(graphs.node_offsets, node))
             names = list(graphs[graph])
             ends = names[node - graphs.node_offsets[graph]], names[graphs.neighbors[edge]]
             raise ValueError(

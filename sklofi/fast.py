@@ -154,8 +154,8 @@ def _refuse_second_derivatives() -> None:
     # Autograd records a backward only for create_graph=True.
     if torch.is_grad_enabled():
         raise RuntimeError(
-            "A CountMatrix has no second derivatives (create_graph=True); pass egonets as a"
-            " sparse tensor to LoFILayer to have them."
+            "A CountMatrix has no second derivatives (create_graph=True); a LoFILayer has them"
+            " if egonets are a sparse tensor."
         )
 
 

@@ -7,14 +7,13 @@ egonet of each node, layer by layer. Both hold :class:`GraphFilters`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.autograd.function import once_differentiable
 
+from sklofi.fast import CountMatrix
 from sklofi.networks import FlatGraphs, FlatNetwork, Norm, Perceptron, drop, pool
 
 # Walks multiply with each step, and kernels square what they are given. These bounds are far
@@ -29,79 +28,14 @@ PIECE_SIZE = 2**19
 # triangle that it is in.
 EGONETS_PER_EDGE = 64
 
-# How torch.embedding_bag calls its way to reduce.
-_SUM = 0
-
-
-@dataclass(frozen=True, eq=False)
-class RowSums:
-    """Sparse matrix of zeros and ones: ``sums @ x`` sums some rows of ``x`` for each row.
-
-    On CPU this is twenty times faster than ``index_add``.
-    """
-
-    offsets: Tensor  # (n_rows + 1,): where the entries of each row begin
-    columns: Tensor  # (n_entries,)
-    transposed: RowSums | None = None  # for gradients; None if the matrix is symmetric
-
-    @classmethod
-    def from_counts(
-        cls, counts: Tensor, columns: Tensor, transposed: RowSums | None = None
-    ) -> RowSums:
-        """From the number of entries in each row."""
-        # 32 bits are faster, and half of the memory; the two tensors must agree.
-        dtype = torch.int32 if len(columns) < 2**31 else torch.int64
-        return cls(_offsets(counts).to(dtype), columns.to(dtype), transposed)
-
-    @classmethod
-    def picking(cls, columns: Tensor, n_columns: int) -> RowSums:
-        """One entry in each row: ``picking @ x`` is ``x[columns]``."""
-        counts = torch.bincount(columns, minlength=n_columns)
-        transposed = cls.from_counts(counts, torch.argsort(columns, stable=True))
-        return cls.from_counts(torch.ones_like(columns), columns, transposed)
-
-    @classmethod
-    def grouping(cls, rows: Tensor, n_rows: int) -> RowSums:
-        """One entry in each column, in row ``rows[column]``; these have to ascend."""
-        columns = torch.arange(len(rows), device=rows.device)
-        transposed = cls.from_counts(torch.ones_like(rows), rows)
-        return cls.from_counts(torch.bincount(rows, minlength=n_rows), columns, transposed)
-
-    def transpose(self) -> RowSums:
-        """The transposed matrix."""
-        if self.transposed is None:
-            return self
-        return RowSums(self.transposed.offsets, self.transposed.columns, self)
-
-    def __matmul__(self, x: Tensor) -> Tensor:
-        return _Product.apply(x, self)
-
-    def sum_rows(self, x: Tensor) -> Tensor:
-        """The product itself, without gradients."""
-        return torch.embedding_bag(
-            x.contiguous(), self.columns, self.offsets, mode=_SUM, include_last_offset=True
-        )[0]
-
-
-class _Product(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, x: Tensor, sums: RowSums) -> Tensor:
-        ctx.sums = sums
-        return sums.sum_rows(x)
-
-    @staticmethod
-    @once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        return ctx.sums.transpose().sum_rows(gradient), None
-
 
 @dataclass(frozen=True, eq=False)
 class Subgraphs:
     """Parts of graphs, side by side as one graph. A node stands here once for each part."""
 
-    nodes: RowSums | None  # (n_members, n_nodes): who the members are; None: each node once
-    edges: RowSums  # (n_members, n_members)
-    owners: RowSums  # (n_subgraphs, n_members): whose members they are
+    nodes: CountMatrix | None  # (n_members, n_nodes): who the members are; None: each node once
+    edges: CountMatrix  # (n_members, n_members)
+    owners: CountMatrix  # (n_subgraphs, n_members): whose members they are
 
     def members(self, x: Tensor) -> Tensor:
         """Rows of members from those of nodes."""
@@ -110,14 +44,11 @@ class Subgraphs:
 
 def whole_graphs(graphs: FlatGraphs) -> Subgraphs:
     """Each graph as one part."""
-    edges, backwards = _both_ways(graphs)
-    transposed = None
-    if backwards is not None:
-        transposed = RowSums.from_counts(backwards.counts, backwards.targets)
+    edges = [_ones(way.counts, way.targets) for way in _both_ways(graphs)]
     return Subgraphs(
         nodes=None,
-        edges=RowSums.from_counts(edges.counts, edges.targets, transposed),
-        owners=RowSums.grouping(graphs.graph, graphs.n_graphs),
+        edges=replace(edges[0], transposed=edges[-1]),
+        owners=grouping(graphs.graph, graphs.n_graphs),
     )
 
 
@@ -127,23 +58,43 @@ def egonets(graphs: FlatGraphs, radius: int = 1) -> Subgraphs:
     It has the nodes that can be reached from its owner in at most ``radius`` steps, and
     all edges between them.
     """
-    edges, backwards = _both_ways(graphs)
+    ways = _both_ways(graphs)
     n_nodes = len(graphs.x)
     # A member is the pair of its owner and itself, as one number.
     members = torch.arange(n_nodes, device=graphs.x.device) * (n_nodes + 1)
     for _ in range(radius):
         nodes = members % n_nodes
-        rows, positions = _ranges(edges.offsets[nodes], edges.counts[nodes])
-        farther = (members - nodes)[rows] + edges.targets[positions]
+        rows, positions = _ranges(ways[0].offsets[nodes], ways[0].counts[nodes])
+        farther = (members - nodes)[rows] + ways[0].targets[positions]
         members = torch.unique(torch.cat([members, farther]))
-    transposed = None
-    if backwards is not None:
-        transposed = RowSums.from_counts(*_inner_edges(members, backwards))
+    edges = [_ones(*_inner_edges(members, way)) for way in ways]
     return Subgraphs(
-        nodes=RowSums.picking(members % n_nodes, n_nodes),
-        edges=RowSums.from_counts(*_inner_edges(members, edges), transposed),
-        owners=RowSums.grouping(members // n_nodes, n_nodes),
+        nodes=picking(members % n_nodes, n_nodes),
+        edges=replace(edges[0], transposed=edges[-1]),
+        owners=grouping(members // n_nodes, n_nodes),
     )
+
+
+def picking(columns: Tensor, n_columns: int) -> CountMatrix:
+    """A one in each row: ``picking @ x`` is ``x[columns]``."""
+    counts = torch.bincount(columns, minlength=n_columns)
+    transposed = _ones(counts, torch.argsort(columns, stable=True))
+    return _ones(torch.ones_like(columns), columns, transposed)
+
+
+def grouping(rows: Tensor, n_rows: int) -> CountMatrix:
+    """A one in each column, in row ``rows[column]``; these have to ascend."""
+    columns = torch.arange(len(rows), device=rows.device)
+    transposed = _ones(torch.ones_like(rows), rows)
+    return _ones(torch.bincount(rows, minlength=n_rows), columns, transposed)
+
+
+def _ones(counts: Tensor, columns: Tensor, transposed: CountMatrix | None = None) -> CountMatrix:
+    """A matrix of zeros and ones: how many are in each row, and in which columns."""
+    # 32 bits are faster, and half of the memory; offsets and columns must agree.
+    dtype = torch.int32 if len(columns) < 2**31 else torch.int64
+    ones = torch.ones(len(columns), dtype=torch.float32, device=columns.device)
+    return CountMatrix(_offsets(counts).to(dtype), columns.to(dtype), ones, transposed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,8 +107,8 @@ class _Edges:
     offsets: Tensor  # (n_nodes + 1,): where they begin
 
 
-def _both_ways(graphs: FlatGraphs) -> tuple[_Edges, _Edges | None]:
-    """The edges, and the same backwards, or None if there is no difference."""
+def _both_ways(graphs: FlatGraphs) -> list[_Edges]:
+    """The edges, and the same backwards if that is a difference: the last is the transpose."""
     n_nodes = len(graphs.x)
 
     def sort(sources: Tensor, targets: Tensor) -> _Edges:
@@ -167,7 +118,7 @@ def _both_ways(graphs: FlatGraphs) -> tuple[_Edges, _Edges | None]:
 
     sources, targets = graphs.edge_index
     edges, backwards = sort(sources, targets), sort(targets, sources)
-    return edges, None if torch.equal(edges.codes, backwards.codes) else backwards
+    return [edges] if torch.equal(edges.codes, backwards.codes) else [edges, backwards]
 
 
 def _inner_edges(members: Tensor, edges: _Edges) -> tuple[Tensor, Tensor]:
@@ -309,7 +260,7 @@ class GraphFilters(nn.Module):
         stacked = torch.stack(kernels, 1).clamp(-LARGEST_KERNEL, LARGEST_KERNEL)
         return stacked.sum(1) if self.add_up else stacked
 
-    def _walk(self, walked: Tensor, edges: RowSums) -> list[tuple[Tensor, Tensor]]:
+    def _walk(self, walked: Tensor, edges: CountMatrix) -> list[tuple[Tensor, Tensor]]:
         """:math:`A^p X` and :math:`W^p Z` for each number of steps, or side by side."""
         adjacency = self.adjacency()
         ends: Tensor = self.features

@@ -491,6 +491,17 @@ def offsets_of(lengths: NDArray[np.integer]) -> NDArray[np.int64]:
     return offsets
 
 
+def segments_of(
+    offsets: NDArray[np.integer], positions: NDArray[np.integer] | int
+) -> NDArray[np.int64]:
+    """In which segment of a flat array some positions are.
+
+    >>> segments_of(np.array([0, 2, 5, 6]), np.array([5, 0, 1]))
+    array([2, 0, 0])
+    """
+    return np.searchsorted(offsets, positions, side="right") - 1
+
+
 def take_segments(
     offsets: NDArray[np.integer], segments: NDArray[np.integer]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -41,7 +41,8 @@ from sklofi.storage import CHECKS, SavedEstimator
 from sklofi.targets import (
     check_classes,
     check_training_data,
-    weighted_mean_and_scale,
+    restore_target,
+    standardise_target,
     weights_of_classes,
 )
 from sklofi.vectorizers import (
@@ -90,9 +91,6 @@ LINEAR_ITERATIONS = 10_000
 # C times the weight of a graph. libsvm goes towards it by steps of bounded length, so that
 # beyond this it may never arrive.
 LARGEST_C = 1e10
-
-# In standard deviations. Squares of larger ones would keep the linear solver busy for ever.
-FARTHEST_TARGET = 1e8
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -590,15 +588,10 @@ class GraphKernelSVR(RegressorMixin, BaseKernelMachine):
         graphs, y, weight = check_training_data(
             self, X, y, sample_weight, **self._attributes(), y_numeric=True
         )
-        y = y.astype(np.float64)
-        (self._target_mean,), (self._target_scale,) = weighted_mean_and_scale(y[:, None], weight)
+        y, self._target_mean, self._target_scale = standardise_target(y, weight)
         inputs = self._fit_kernel(X, graphs)
         self._check_weights(weight)
-        with np.errstate(under="ignore"):
-            standardised = (y - self._target_mean) / self._target_scale
-        # Only targets without any weight to speak of are so far away.
-        standardised = standardised.clip(-FARTHEST_TARGET, FARTHEST_TARGET)
-        self.svm_ = self._machine().fit(inputs, standardised, sample_weight=weight)
+        self.svm_ = self._machine().fit(inputs, y, sample_weight=weight)
         return self
 
     def predict(self, X):
@@ -615,8 +608,7 @@ class GraphKernelSVR(RegressorMixin, BaseKernelMachine):
             Predicted targets.
         """
         standardised = np.concatenate([self.svm_.predict(x) for x in self._machine_inputs(X)])
-        with np.errstate(under="ignore"):
-            return self._target_mean + self._target_scale * standardised
+        return restore_target(standardised, self._target_mean, self._target_scale)
 
     def _machine(self):
         if self.solver_ == "gram":

@@ -102,24 +102,11 @@ class BaseLoFI(BaseNetwork, LoFIParameters):
     _network: ClassVar[type[LoFINetwork]] = LoFINetwork
     _build_module: ClassVar[Any] = LoFINetwork
 
-    def get_feature_names_out(self, input_features=None):
-        """Names of the columns of :meth:`transform`: ``layer0_mask0`` and so on.
-
-        Parameters
-        ----------
-        input_features : None
-            Ignored: graphs have no feature names.
-
-        Returns
-        -------
-        names : ndarray of str
-        """
-        check_is_fitted(self)
+    def _names(self):
         n_layers = len(self.module_.layers)
         n_masks = len(self.module_.layers[-1].temperature)
         layers = range(n_layers) if self.module_.readout == "all" else [n_layers - 1]
-        names = [f"layer{layer}_mask{mask}" for layer in layers for mask in range(n_masks)]
-        return np.asarray(names, dtype=object)
+        return [f"layer{layer}_mask{mask}" for layer in layers for mask in range(n_masks)]
 
     def _learn_encoding(self, graphs, y, weight):
         super()._learn_encoding(graphs, y, weight)

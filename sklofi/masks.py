@@ -18,7 +18,7 @@ from torch.nn import functional as F
 
 from sklofi.batches import Batch
 from sklofi.egonets import node_classes
-from sklofi.graphs import GraphSet, as_graph_set
+from sklofi.graphs import GraphSet, as_graph_set, segments_of
 from sklofi.lofi import BaseLoFI, check_place, fitted_lofi
 
 
@@ -292,7 +292,7 @@ def best_egonets(estimator: Any, X: Any, layer: int = 0, mask: int = 0, k: int =
     order = np.argsort(-z, kind="stable")
     _, first = np.unique(class_of[order], return_index=True)
     nodes = order[np.sort(first)[:k]]
-    positions = np.searchsorted(graphs.node_offsets, nodes, side="right") - 1
+    positions = segments_of(graphs.node_offsets, nodes)
     own = X if isinstance(X, GraphSet) else list(X)  # a pandas Series has names of its own
     egonets, centers = [], []
     for node, position in zip(nodes, positions.tolist(), strict=True):

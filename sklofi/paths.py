@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sklofi.graphs import GraphSet, offsets_of, take_segments
 from sklofi.reading import DEFAULT_NODE_LABEL
-from sklofi.vectorizers import GraphVectorizer, label_columns, labels_of, number_codes
+from sklofi.vectorizers import GraphVectorizer, count_codes, label_columns, labels_of
 
 # Shortest paths are searched between so many pairs of nodes at a time, and by so many steps
 # at a time, which bounds the working arrays.
@@ -120,10 +120,7 @@ class ShortestPathVectorizer(GraphVectorizer):
             return sp.csr_array((len(graphs), len(self.triplets_))), self.triplets_
         graph, triplet, n_times = _add_up(found)
         known = self.triplets_ @ np.array([n_labels, 1, n_pairs])
-        column, codes = number_codes(triplet, known)
-        counts = sp.coo_array(
-            (n_times.astype(np.float64), (graph, column)), shape=(len(graphs), len(codes))
-        ).tocsr()
+        counts, codes = count_codes(triplet, known, graph, len(graphs), n_times)
         distances, pairs = np.divmod(codes, n_pairs)
         return counts, np.column_stack([*np.divmod(pairs, n_labels), distances])
 

@@ -7,9 +7,7 @@ from dataclasses import dataclass, fields
 from numbers import Real
 from typing import Any, ClassVar
 
-import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
 from sklofi.base import AT_LEAST_1, BaseNetwork, network_estimator, parameter
 from sklofi.flat import FlatDataset
@@ -28,21 +26,9 @@ class Peer(BaseNetwork):
 
     _network: ClassVar[type[FlatNetwork]]
 
-    def get_feature_names_out(self, input_features=None):
-        """Names of the columns of :meth:`transform`: that of the class, numbered.
-
-        Parameters
-        ----------
-        input_features : None
-            Ignored: graphs have no feature names.
-
-        Returns
-        -------
-        names : ndarray of str
-        """
-        check_is_fitted(self)
+    def _names(self):
         name = type(self).__name__.lower()
-        return np.array([f"{name}{i}" for i in range(self.module_.n_embedding)], dtype=object)
+        return [f"{name}{i}" for i in range(self.module_.n_embedding)]
 
     @property
     def _build_module(self):

@@ -13,6 +13,10 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from sklofi.graphs import GraphSet, as_graph_set
 from sklofi.reading import show
 
+# In standard deviations. Only targets without any weight to speak of are so far away; squares
+# of larger ones would keep solvers busy for ever.
+FARTHEST_TARGET = 1e8
+
 
 def check_training_data(
     estimator: Any,
@@ -172,3 +176,20 @@ def weighted_mean_and_scale(
         mean = np.average(values, axis=0, weights=weight)
         scale = np.sqrt(np.average((values - mean) ** 2, axis=0, weights=weight))
         return largest * mean, np.where(scale <= 10 * eps, 1.0, largest * scale)
+
+
+def standardise_target(
+    y: NDArray[Any], weight: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], np.float64, np.float64]:
+    """Numbers for a machine to learn, and their mean and standard deviation before."""
+    y = y.astype(np.float64)
+    (mean,), (scale,) = weighted_mean_and_scale(y[:, None], weight)
+    with np.errstate(under="ignore"):
+        standardised = (y - mean) / scale
+    return standardised.clip(-FARTHEST_TARGET, FARTHEST_TARGET), mean, scale
+
+
+def restore_target(standardised: NDArray[Any], mean: Any, scale: Any) -> NDArray[np.float64]:
+    """What a machine or a network predicts, on the scale of the target."""
+    with np.errstate(under="ignore"):
+        return mean + scale * standardised

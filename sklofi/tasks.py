@@ -11,7 +11,12 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import validate_data
 
 from sklofi.base import BaseNetwork, network_estimator, parameter
-from sklofi.targets import check_classes, weighted_mean_and_scale, weights_of_classes
+from sklofi.targets import (
+    check_classes,
+    restore_target,
+    weighted_mean_and_scale,
+    weights_of_classes,
+)
 from sklofi.training import ClassifierNet, GraphNet, RegressorNet, probabilities
 
 LOSSES = {"absolute_error": torch.nn.L1Loss, "squared_error": torch.nn.MSELoss}
@@ -184,8 +189,7 @@ class NetworkRegressor(RegressorMixin, BaseNetwork):
         return self._predictions(self._outputs(X))
 
     def _predictions(self, outputs):
-        with np.errstate(under="ignore"):
-            y = self._target_mean + self._target_scale * outputs.double().numpy()
+        y = restore_target(outputs.double().numpy(), self._target_mean, self._target_scale)
         return y.reshape(len(y), *self._target_shape)
 
     def __sklearn_tags__(self):

@@ -622,3 +622,20 @@ def number_codes(
     listed = np.concatenate([known, np.setdiff1d(distinct, known)])
     order = np.argsort(listed)
     return order[np.searchsorted(listed, distinct, sorter=order)][which], listed
+
+
+def count_codes(
+    codes: NDArray[np.int64],
+    known: NDArray[np.int64],
+    graph_of: NDArray[np.int64],
+    n_graphs: int,
+    n_times: NDArray[np.int64] | None = None,
+) -> tuple[sp.csr_array, NDArray[np.int64]]:
+    """How often each graph has each code, and the codes: known ones first, then the others.
+
+    A code is in the graph `graph_of`, once or so many times.
+    """
+    columns, listed = number_codes(codes, known)
+    counts = np.ones(len(codes)) if n_times is None else n_times.astype(np.float64)
+    shape = (n_graphs, len(listed))
+    return sp.coo_array((counts, (graph_of, columns)), shape=shape).tocsr(), listed

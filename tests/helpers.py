@@ -31,6 +31,27 @@ def odd_graphs(n_graphs=30, seed=0, labels="abc", directed=False):
     return graphs
 
 
+def bonded_graphs(n_graphs=30, seed=0, labels="abc", bonds=(1, "2", None), directed=False):
+    """Odd graphs with labels of edges and, in every third, a ring."""
+    graphs = odd_graphs(n_graphs, seed, labels, directed)
+    rng = np.random.RandomState(seed)
+    for i, graph in enumerate(graphs):
+        if i % 3 == 0:  # as large as the graph
+            nx.add_cycle(graph, range(len(graph)))
+        for *_, data in graph.edges(data=True):
+            data["label"] = bonds[rng.randint(len(bonds))]
+    return graphs
+
+
+def ring_of(graph, u, v):
+    """The size of the smallest ring through an edge, None if it is in none."""
+    without = graph.copy()
+    without.remove_edge(u, v)
+    if nx.has_path(without, v, u):
+        return nx.shortest_path_length(without, v, u) + 1
+    return None
+
+
 def gram_of_counters(counters, others, smaller=False):
     pair = min if smaller else (lambda a, b: a * b)
     return [[sum(pair(n, b[c]) for c, n in a.items() if c in b) for b in others] for a in counters]

@@ -27,7 +27,8 @@ ALLOWED = {
     "targets": {"reading", "graphs"},
     "vectorizers": {"reading", "storage", "graphs", "egonets"},
     "rings": {"graphs", "egonets"},
-    "fingerprints": {"reading", "storage", "graphs", "targets", "vectorizers", "rings"},
+    "fingerprints": {"reading", "graphs", "vectorizers", "rings"},
+    "count_machines": {"reading", "storage", "graphs", "targets", "vectorizers", "fingerprints"},
     "paths": {"reading", "graphs", "vectorizers"},
     "gram": {"graphs", "vectorizers"},
     "walks": {"reading", "storage", "graphs", "egonets", "vectorizers", "gram"},
@@ -52,7 +53,7 @@ ALLOWED = {
     "peers": {"base", "networks", "flat"},
     "baselines": {
         *("reading", "base", "tasks", "peers", "encoding", "flat", "networks", "message_passing"),
-        *("hierarchies", "graph_filters", "fingerprints"),
+        *("hierarchies", "graph_filters", "fingerprints", "count_machines"),
     },
     "lofi": {"base", "nn", "batches", "loading", "targets"},
     "estimators": {"base", "tasks", "lofi"},
