@@ -282,6 +282,8 @@ class LastGoodWeights(Callback):
         largest = max(one.abs().max().item() for one in net.module_.parameters())
         if not largest <= LARGEST_WEIGHT:
             self.problem = self.problem or f"Weights grew to {largest:.1g}"
+        if not all(one.isfinite().all() for one in net.module_.buffers()):
+            self.problem = self.problem or "The variance of a layer became infinite"
 
     def on_train_end(self, net: NeuralNet, **kwargs: Any) -> None:
         if net.history and not net.is_interrupted_:

@@ -196,6 +196,16 @@ def test_features_of_any_size_give_finite_predictions(kind):
     assert np.isfinite(peer.predict_proba([*graphs, far])).all()
 
 
+@pytest.mark.parametrize("kind", CLASSIFIERS)
+@pytest.mark.parametrize("early_stopping", [True, False])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_learning_rates_of_any_size_give_finite_predictions(kind, early_stopping, motifs):
+    graphs, y = motifs
+    for lr in (10.0, 1e10, 1e38):
+        peer = small(kind, max_epochs=3, lr=lr, early_stopping=early_stopping)
+        assert np.isfinite(peer.fit(graphs[:30], y[:30]).predict_proba(graphs)).all()
+
+
 def test_peers_and_lofi_stand_side_by_side_in_a_comparison(motifs):
     candidates = {
         "LoFI": LoFIClassifier(max_epochs=5, random_state=0),
