@@ -17,7 +17,11 @@ import numpy as np
 import torch
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import (
+    Interval,
+    StrOptions,
+    validate_parameter_constraints,
+)
 from sklearn.utils.validation import check_is_fitted
 from skorch.callbacks import Callback
 
@@ -292,9 +296,14 @@ class BaseNetwork(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEs
         if first_call:
             self._learn_encoding(*training)
         training = self._dataset(*training)
-        if first_call:
-            self._build_net(training, check_random_state(self.random_state))
-        self._train(training, None, epochs=1, listeners=[])
+        try:
+            if first_call:
+                self._build_net(training, check_random_state(self.random_state))
+            self._train(training, None, epochs=1, listeners=[])
+        except BaseException:
+            if first_call:
+                vars(self).pop("net_", None)
+            raise
         return self
 
     def transform(self, X):
@@ -429,6 +438,11 @@ class BaseNetwork(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEs
             "n_outputs": self._n_outputs,
             **self._architecture(training),
         }
+        # Searches have numbers of numpy, which not all layers take, and which may overflow.
+        architecture = {
+            name: value.item() if isinstance(value, np.generic) else value
+            for name, value in architecture.items()
+        }
         generator = torch.Generator().manual_seed(int(random_state.randint(2**31 - 1)))
         callbacks = _copy_callbacks(self.callbacks)
         self.net_ = self._make_net(
@@ -525,17 +539,27 @@ class BaseNetwork(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEs
         elif not _is_usable(self.device):
             self.device = "auto"
         state = dict(state)
+        if state["net_"]["architecture"]["n_features"] != state["_encoder"].n_columns:
+            raise ValueError("the network does not take the nodes that are described")
         net = self._restored_net(state.pop("net_"), _check_device(self.device))
         vars(self).update(state, net_=net)
 
     @torch.inference_mode(False)  # tensors that are made there can never be trained
     def _restored_net(self, state, device):
+        self._check_architecture(state["architecture"])
         architecture = check_architecture(self._network, state)
         criterion = CRITERIA[state["criterion"]]
         net = self._make_net(architecture, criterion, device, torch.Generator())
         restore_net(net, state)
         net.module_.eval()
         return net
+
+    def _check_architecture(self, architecture):
+        """See that what a file says of the network could have been a parameter."""
+        own = {k: v for k, v in architecture.items() if k in self._parameter_constraints}
+        others = {k: v for k, v in architecture.items() if k not in own}
+        constraints = {**self._parameter_constraints, **dict.fromkeys(others, AT_LEAST_1)}
+        validate_parameter_constraints(constraints, {**own, **others}, type(self).__name__)
 
     def __getstate__(self):
         """For pickle, copy and skops: the net as data, so that none of them meets torch."""

@@ -6,11 +6,14 @@ estimators. Networks are trained, stopped, weighted and saved by the same code a
 
 from __future__ import annotations
 
+import sys
 from math import ceil
 from numbers import Real
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+import torch
 from sklearn.utils._param_validation import Interval
 
 try:
@@ -68,6 +71,10 @@ __all__ = [
     "SGINClassifier",
     "SGINRegressor",
 ]
+
+NETWORKS = (
+    *(DeepMultisets, GCN, GraphSAGE, GIN, SGIN, GAT, ECC, SFAGNN, DGCNN, DiffPool, RWGNN, KerGNN),
+)
 
 NOT_NEGATIVE = [Interval(Real, 0, None, closed="left")]
 
@@ -219,13 +226,14 @@ class BaseECC(Peer):
 
     def _learn_encoding(self, graphs, y, weight):
         super()._learn_encoding(graphs, y, weight)
-        self._edge_encoder = EdgeEncoder.fit(graphs)
+        # A GraphSet may have labels that are to be ignored.
+        self._edge_encoder = None if self.edge_label is None else EdgeEncoder.fit(graphs)
 
     def _make_dataset(self, graphs, encoder, **more):
         return FlatDataset(graphs, encoder, edge_encoder=self._edge_encoder, **more)
 
     def _architecture(self, training):
-        n_edge_features = self._edge_encoder.n_columns
+        n_edge_features = 1 if self._edge_encoder is None else self._edge_encoder.n_columns
         return {**super()._architecture(training), "n_edge_features": n_edge_features}
 
 
@@ -378,3 +386,21 @@ class KerGNNClassifier(NetworkClassifier, BaseKerGNN):
 @peer
 class KerGNNRegressor(NetworkRegressor, BaseKerGNN):
     """Egonets compared with learned graphs by walks (Feng et al., 2022), for numbers."""
+
+
+def write_layers() -> None:
+    """Let PyTorch Geometric write its layers now, and clear up after it.
+
+    It writes, compiles and imports a file when a class of layers is first used, and leaves the
+    file behind. Threads that fit at once, and files that are loaded, should find that done.
+    """
+    before = set(sys.modules)
+    with torch.device("meta"):
+        for network in NETWORKS:
+            network(1, 1)
+    for name in set(sys.modules) - before:
+        if name.endswith(("_propagate", "_edge_updater")):
+            Path(str(sys.modules[name].__file__)).unlink(missing_ok=True)
+
+
+write_layers()

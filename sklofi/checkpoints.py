@@ -58,9 +58,13 @@ def check_architecture(network: type[torch.nn.Module], state: dict[str, Any]) ->
     A file may claim any size, so the network is first made where it takes no memory.
     """
     size, weights = dict(state["architecture"]), state["weights"]
+    if not all(type(value) in (bool, int, float, str) for value in size.values()):
+        raise ValueError("the network is not described by plain numbers and texts")
     n_numbers = sum(array.size for array in weights.values())
-    n_layers = size.get("n_layers", 0)
-    if n_layers > len(weights) or any(type(n) is int and abs(n) > n_numbers for n in size.values()):
+    n_repeated = max(size.get(name, 0) for name in ("n_layers", "n_poolings"))
+    if n_repeated > len(weights) or any(
+        not 0 <= value <= n_numbers for value in size.values() if type(value) is int
+    ):
         raise ValueError("the network that is described is larger than its weights")
     with torch.device("meta"):
         expected = {name: one.shape for name, one in network(**size).state_dict().items()}
@@ -228,7 +232,7 @@ def describe_call(
     learned = ("weights", "optimizer", "generator")
     start = None if net is None else [net_state(net)[name] for name in learned]
     data = [
-        (graphs.fingerprint, _in_a_fixed_order(graphs.labels + graphs.edge_labels), y, weight)
+        (graphs.fingerprint, _in_a_fixed_order(_labels_of(graphs)), y, weight)
         for graphs, y, weight in filter(None, (training, validation))
     ]
     parameters = estimator.get_params(deep=False)
@@ -252,6 +256,10 @@ def _describe_callback(item: Any) -> Any:
     kind = callback if isinstance(callback, type) else type(callback)
     state = {} if callback is kind else _callback_state(kind.__name__, callback)
     return f"{kind.__module__}.{kind.__qualname__}", state
+
+
+def _labels_of(graphs: Any) -> Any:
+    return (graphs.labels, graphs.edge_labels) if graphs.edge_labels else graphs.labels
 
 
 def _in_a_fixed_order(label: Any) -> Any:
@@ -285,8 +293,10 @@ def _callback_state(name: str, callback: Callback) -> dict[str, Any]:
 def _restore_callbacks(net: NeuralNet, states: dict[str, dict[str, Any]]) -> None:
     callbacks = dict(net.callbacks_)
     for name, state in states.items():
+        state = _to_tensors(state, net.device)
+        if name == "average_weights":
+            callbacks[name].check_state(net, state)
         for attribute, value in state.items():
-            value = _to_tensors(value, net.device)
             present: Any = getattr(callbacks[name], attribute, None)
             if hasattr(present, "load_state_dict"):
                 present.load_state_dict(value)

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sklofi.egonets import is_too_large, memory_size
+from sklofi.egonets import egonet_sizes, is_too_large, memory_size
 from sklofi.encoding import EdgeEncoder, NodeEncoder
 from sklofi.graphs import GraphSet, take_segments
 from sklofi.loading import EncodedGraphs, Rows
@@ -89,15 +89,21 @@ class FlatDataset(EncodedGraphs):
         return FlatBatch(flat, self.weight[rows])
 
     def check_size(self, rows: Rows, network: FlatNetwork, *, merge: bool, gradients: bool) -> None:
-        n_nodes = np.diff(self.graphs.node_offsets)
-        n_edges = np.diff(self.graphs.edge_offsets[self.graphs.node_offsets])
+        offsets = self.graphs.node_offsets
+        n_nodes, n_edges = np.diff(offsets), np.diff(self.graphs.edge_offsets[offsets])
+        n_members = n_nodes
+        if network.numbers_per_member:
+            sizes = egonet_sizes(self.graphs, network.radius)  # or a refusal
+            n_members = np.add.reduceat(sizes.astype(np.int64), offsets[:-1])
         for some in rows:
             n_numbers = (
-                n_nodes[some].sum() * network.numbers_per_node
-                + n_edges[some].sum() * network.numbers_per_edge
-                + len(some) * int(n_nodes[some].max()) ** 2 * network.numbers_per_pair
+                int(n_nodes[some].sum()) * network.numbers_per_node
+                + int(n_edges[some].sum()) * network.numbers_per_edge
+                + int(n_members[some].sum()) * network.numbers_per_member
+                + len(some) * network.numbers_per_graph
+                + len(some) * int(n_nodes[some].max()) * network.numbers_per_padded
             )
-            n_bytes = int(n_numbers) * (TRAINING_BYTES if gradients else PREDICTION_BYTES)
+            n_bytes = n_numbers * (TRAINING_BYTES if gradients else PREDICTION_BYTES)
             if is_too_large(n_bytes):
                 raise MemoryError(
                     f"A batch of {len(some)} graphs with {n_nodes[some].sum():,} nodes and"

@@ -193,8 +193,7 @@ class SharedKernel:
         self.graphs = graphs
         self.kernel = kernel
         self.shelf = shelf_of(self.whole)
-        # Sets of equal graphs share a shelf, though they may name their labels differently.
-        self.key = (type(kernel), joblib.hash(kernel.get_params()), self.whole.labels)
+        self.key = (type(kernel), joblib.hash(kernel.get_params()), *_told_apart(self.whole))
 
     @staticmethod
     def pays(graphs: GraphSet) -> bool:
@@ -223,10 +222,15 @@ class SharedKernel:
     def values_of(self, graphs: GraphSet) -> NDArray[np.float64] | None:
         """Kernel values of another part and this one, if they are there to be taken."""
         whole, rows = graphs.origin
-        if shelf_of(whole) is not self.shelf or whole.labels != self.whole.labels:
+        if shelf_of(whole) is not self.shelf or _told_apart(whole) != _told_apart(self.whole):
             return None
         matrix = self.shelf.take(self.key)
         return None if matrix is None else matrix[np.ix_(rows, self.rows)]
+
+
+def _told_apart(whole: GraphSet) -> tuple[Any, ...]:
+    """What may differ in sets of the same arrays, which share a shelf: names, and direction."""
+    return whole.labels, whole.edge_labels, whole.directed.tobytes()
 
 
 def shelf_of(whole: GraphSet) -> Shelf:

@@ -66,7 +66,9 @@ def egonets(graphs: FlatGraphs, radius: int = 1) -> Subgraphs:
         nodes = members % n_nodes
         rows, positions = _ranges(ways[0].offsets[nodes], ways[0].counts[nodes])
         farther = (members - nodes)[rows] + ways[0].targets[positions]
-        members = torch.unique(torch.cat([members, farther]))
+        n_before, members = len(members), torch.unique(torch.cat([members, farther]))
+        if len(members) == n_before:
+            break  # all that can be reached
     edges = [_ones(*_inner_edges(members, way)) for way in ways]
     return Subgraphs(
         nodes=picking(members % n_nodes, n_nodes),
@@ -440,11 +442,9 @@ class KerGNN(FlatNetwork):
         self.norms = nn.ModuleList([Norm(n_filters) for _ in layers])
         self.norm = Norm(sum(widths))
         self.output = Perceptron(sum(widths), n_penultimate, n_outputs, dropout)
-        # An egonet of radius 1 has a member for its centre and for each edge of it. With each
-        # further step they double, as in molecules; those of hubs have more.
-        per_member = 12 + sum(map(_numbers_per_member, layers))
-        self.numbers_per_node = per_member
-        self.numbers_per_edge = (2**radius - 1) * per_member + 2 * EGONETS_PER_EDGE
+        # Besides what filters keep, indices of members and of edges, a few of each member.
+        self.numbers_per_member = 20 + sum(map(_numbers_per_member, layers))
+        self.numbers_per_edge = 2 * EGONETS_PER_EDGE
 
     def embed(self, graphs: FlatGraphs, generator: torch.Generator | None = None) -> Tensor:
         subgraphs = egonets(graphs, self.radius)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 from math import ceil
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -85,8 +86,9 @@ class DGCNN(FlatNetwork):
         self.row = nn.Linear(n_described, N_CHANNELS[0])
         self.window = Convolution(*N_CHANNELS, WINDOW)
         self.output = Perceptron(N_CHANNELS[1] * n_windows, n_dense, n_outputs, dropout)
-        # Double precision counts twice; and there are about as many sorted rows as nodes.
-        self.numbers_per_node = 8 * n_described + 2 * n_features
+        # Double precision counts twice.
+        self.numbers_per_node = 7 * n_described + 2 * n_features
+        self.numbers_per_graph = self.n_sorted * (n_described + 3 * N_CHANNELS[0] + N_CHANNELS[1])
         self.numbers_per_edge = 2 * n_described
 
     def embed(self, graphs: FlatGraphs, generator: torch.Generator | None = None) -> Tensor:
@@ -156,6 +158,9 @@ def sorted_nodes(x: Tensor, graph: Tensor) -> Tensor:
         n_keys *= 2
 
 
+DENSE_POOLINGS: dict[str, Any] = {"sum": torch.sum, "mean": torch.mean, "max": torch.amax}
+
+
 class DiffPool(FlatNetwork):
     r"""GraphSAGE, whose nodes are merged into clusters level by level.
 
@@ -170,7 +175,7 @@ class DiffPool(FlatNetwork):
 
     The vector of a graph is the maximum of :math:`Z^{(l)}` over the nodes, for all levels side
     by side; a perceptron gives the outputs. In training, `forward` returns a penalty, too: the
-    mean over the graphs of
+    mean over the graphs, whatever their weights, of
 
     .. math::
         \sum_l \frac{1}{n_l^2} \lVert A^{(l)} - S^{(l)} {S^{(l)}}^\top \rVert_F
@@ -256,8 +261,7 @@ class DiffPool(FlatNetwork):
         # clusters, of which a graph has hardly more than nodes.
         self.numbers_per_node = 2 * n_features + 12 * n_described + 8 * n_clusters
         self.numbers_per_edge = 2 * (n_features + sum(hidden)) + n_clusters
-        # Not pairs, but padded nodes, of which a graph has at least some four times n_clusters.
-        self.numbers_per_pair = ceil((2 * n_clusters + n_described) / (4 * n_clusters))
+        self.numbers_per_padded = 2 * n_clusters + n_described
 
     def forward(self, graphs: FlatGraphs, generator: torch.Generator | None = None) -> Outputs:
         embedding, penalty = self.levels(graphs)
@@ -297,7 +301,7 @@ class DiffPool(FlatNetwork):
                 distance = square.clamp(min=torch.finfo(square.dtype).eps).sqrt()
                 penalty = penalty + (distance / sizes**2).mean() + entropy.mean()
             z = self.describers[level + 1](x, adjacency)
-            vectors.append(z.amax(1) if self.pooling == "max" else getattr(z, self.pooling)(1))
+            vectors.append(DENSE_POOLINGS[self.pooling](z, 1))
         return torch.cat(vectors, 1), penalty
 
 

@@ -15,11 +15,7 @@ from torch.nn import functional as F
 from torch_geometric.nn import GATConv, GCNConv, GINConv, SAGEConv
 from torch_geometric.nn.conv.gcn_conv import gcn_norm
 
-from sklofi.networks import FlatGraphs, FlatNetwork, Norm, Perceptron, drop, pool
-
-# Sums over neighbours grow with each layer, by the degree of hubs. What is above this bound
-# is cut, so that squares (in variances) and products with weights stay finite in 32 bits.
-BOUND = 1e15
+from sklofi.networks import BOUND, FlatGraphs, FlatNetwork, Norm, Perceptron, drop, pool
 
 # As in LoFI: cosines lie in [-1, 1], and at a temperature of 1 a node would be aligned
 # to all points almost equally.
@@ -82,13 +78,6 @@ class StackedNetwork(FlatNetwork):
 def widths(n_features: int, n_hidden: int, n_layers: int) -> Iterable[tuple[int, int]]:
     """Inputs and outputs of each of some layers."""
     return pairwise([n_features] + [n_hidden] * n_layers)
-
-
-class BoundedNorm(Norm):
-    """Batch normalisation whose variances stay finite."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        return super().forward(x.clamp(-BOUND, BOUND))
 
 
 class DeepMultisets(StackedNetwork):
@@ -268,10 +257,10 @@ class GINLayer(GINConv):
     def __init__(self, n_inputs: int, n_hidden: int, train_eps: bool) -> None:
         update = nn.Sequential(
             nn.Linear(n_inputs, n_hidden),
-            BoundedNorm(n_hidden),
+            Norm(n_hidden),
             nn.ReLU(),
             nn.Linear(n_hidden, n_hidden),
-            BoundedNorm(n_hidden),
+            Norm(n_hidden),
         )
         super().__init__(update, train_eps=train_eps)
 
@@ -496,7 +485,7 @@ class ECCLayer(nn.Module):
         # The last filter is the one that edges have in common.
         self.filters = nn.Parameter(torch.empty(n_edge_hidden + 1, n_inputs, n_outputs))
         self.root = nn.Linear(n_inputs, n_outputs)
-        self.norm = BoundedNorm(n_outputs)
+        self.norm = Norm(n_outputs)
 
     def forward(self, x: Tensor, edge_index: Tensor, edge_features: Tensor) -> Tensor:
         return self.norm(self.convolve(x, edge_index, edge_features))

@@ -15,6 +15,13 @@ from torch.nn import functional as F
 
 POOLINGS = ("sum", "mean", "max")
 
+# Sums over neighbours grow with each layer, by the degree of hubs. What is above this bound
+# is cut, so that squares (in variances) and products with weights stay finite in 32 bits.
+BOUND = 1e15
+
+# Layers whose own reset_parameters draws no random numbers.
+NORMS = (nn.modules.batchnorm._NormBase, nn.LayerNorm, nn.GroupNorm)
+
 # What a network returns: outputs, or in training also a penalty to add to the loss.
 Outputs = Tensor | tuple[Tensor, Tensor]
 
@@ -45,9 +52,10 @@ class FlatNetwork(nn.Module):
 
     A subclass takes ``n_features`` and ``n_outputs`` and keyword arguments, and gives
     `embed`, the module `output` (a :class:`Perceptron`, say) as head, and the attributes
-    `numbers_per_node`, `numbers_per_edge` and `numbers_per_pair`: about how many numbers a
-    pass keeps for each node, for each edge, and for each pair of nodes if graphs are padded
-    to the size of the largest. They decide whether there is memory for a batch.
+    `numbers_per_node`, `numbers_per_edge`, `numbers_per_graph`, `numbers_per_padded` (for each
+    node if graphs are padded to the size of the largest) and `numbers_per_member` (for each
+    member of an egonet of the attribute `radius`): about how many numbers a pass keeps. They
+    decide whether there is memory for a batch.
 
     Randomness comes from the generator that is passed along, never from torch's own;
     initial values are those of :meth:`reset_parameters`, whatever the layers did.
@@ -55,9 +63,12 @@ class FlatNetwork(nn.Module):
 
     dropout = 0.0
     output: Any
+    radius: int
     numbers_per_node = 0
     numbers_per_edge = 0
-    numbers_per_pair = 0
+    numbers_per_graph = 0
+    numbers_per_padded = 0
+    numbers_per_member = 0
 
     def embed(self, graphs: FlatGraphs, generator: torch.Generator | None = None) -> Tensor:
         """Vectors of graphs, of shape (n_graphs, n_embedding), the input of the head."""
@@ -96,14 +107,20 @@ class FlatNetwork(nn.Module):
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
         """Glorot's uniform distribution for matrices, zero for biases.
 
-        A submodule with a method ``reset_parameters_(generator)`` chooses for itself.
+        A submodule with a method ``reset_parameters_(generator)`` chooses for itself; one with
+        buffers has to, unless it is a layer that normalises.
         """
         module: Any
         for module in self.modules():
-            if isinstance(module, nn.BatchNorm1d):
+            if isinstance(module, NORMS):
                 module.reset_parameters()
             elif hasattr(module, "reset_parameters_"):
                 module.reset_parameters_(generator)
+            elif names := [name for name, _ in module.named_buffers(recurse=False)]:
+                raise TypeError(
+                    f"{type(module).__name__} has the buffer {names[0]}, whose first value nobody"
+                    " knows: give it a method reset_parameters_(generator) that sets it."
+                )
             else:
                 for parameter in module.parameters(recurse=False):
                     glorot_(parameter, generator)
@@ -124,13 +141,14 @@ class Norm(nn.BatchNorm1d):
     In prediction these are the mean and variance of the last batch in training, which
     estimators average over many steps, along with the weights and at the same pace: a mean
     that lags behind the weights is far off where inputs hardly vary, as those of graphs without
-    labels. The larger `eps` is for the same reason.
+    labels. The larger `eps` is for the same reason. Inputs are cut at a bound.
     """
 
     def __init__(self, n_features: int) -> None:
         super().__init__(n_features, eps=1e-3, momentum=1.0)
 
     def forward(self, x: Tensor) -> Tensor:
+        x = x.clamp(-BOUND, BOUND)
         if self.training and len(x) == 1:
             return F.batch_norm(
                 x, self.running_mean, self.running_var, self.weight, self.bias, eps=self.eps
@@ -165,6 +183,8 @@ def drop(
 
 def pool(x: Tensor, graphs: FlatGraphs, how: str = "sum") -> Tensor:
     """Vectors of graphs from those of their nodes: their sum, mean or maximum."""
+    if how not in POOLINGS:
+        raise ValueError(f"pooling has to be one of {POOLINGS}, got {how!r}.")
     zeros = x.new_zeros(graphs.n_graphs, x.shape[1])
     if how == "max":
         index = graphs.graph[:, None].expand_as(x)

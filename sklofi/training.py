@@ -199,6 +199,14 @@ class AverageWeights(Callback):
         # In the middle of a training it may be on a GPU, where not everybody has one.
         return {key: value for key, value in vars(self).items() if key != "average"}
 
+    def check_state(self, net: NeuralNet, state: dict[str, Any]) -> None:
+        """See that averages from a file have the sizes of the weights: optimisers do not look."""
+        expected = [(weight.shape, torch.float32) for weight in averaged(net.module_)]
+        for name in ("kept", "last", "average"):
+            if tensors := state.get(name):
+                if [(one.shape, one.dtype) for one in tensors] != expected:
+                    raise ValueError("the averages of the weights do not have their size")
+
     def on_train_begin(self, net: NeuralNet, **kwargs: Any) -> None:
         self.is_started = False
 
@@ -267,13 +275,15 @@ class LastGoodWeights(Callback):
         self.problem: str | None = None
         self.keep(net, "with which it started")
 
-    def on_epoch_end(self, net: NeuralNet, **kwargs: Any) -> None:
-        self.look(net)
+    def on_epoch_end(
+        self, net: NeuralNet, dataset_train: EncodedGraphs | None = None, **kwargs: Any
+    ) -> None:
+        self.look(net, dataset_train)
         if self.problem is not None:
             raise EndOfTraining
         self.keep(net, f"of epoch {net.history[-1, 'epoch']}")
 
-    def look(self, net: NeuralNet) -> None:
+    def look(self, net: NeuralNet, dataset: EncodedGraphs | None = None) -> None:
         """Find out whether something is wrong with the last epoch."""
         row = net.history[-1]
         for name in ("train_loss", "valid_loss"):
@@ -284,6 +294,11 @@ class LastGoodWeights(Callback):
             self.problem = self.problem or f"Weights grew to {largest:.1g}"
         if not all(one.isfinite().all() for one in net.module_.buffers()):
             self.problem = self.problem or "The variance of a layer became infinite"
+        if dataset is not None and "valid_loss" not in row:
+            # The loss of training was measured before the last step, and of other weights.
+            batch = dataset.batch(np.arange(min(len(dataset), net.batch_size)), gradients=False)
+            if not net.evaluation_step(batch).isfinite().all():
+                self.problem = self.problem or "The outputs became infinite"
 
     def on_train_end(self, net: NeuralNet, **kwargs: Any) -> None:
         if net.history and not net.is_interrupted_:

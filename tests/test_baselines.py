@@ -5,6 +5,7 @@ import subprocess
 import sys
 from dataclasses import fields
 from inspect import getdoc, signature
+from tempfile import TemporaryDirectory
 
 import networkx as nx
 import numpy as np
@@ -201,9 +202,11 @@ def test_features_of_any_size_give_finite_predictions(kind):
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_learning_rates_of_any_size_give_finite_predictions(kind, early_stopping, motifs):
     graphs, y = motifs
-    for lr in (10.0, 1e10, 1e38):
+    for lr in (10.0, 1e3, 1e5, 1e10, 1e38):
         peer = small(kind, max_epochs=3, lr=lr, early_stopping=early_stopping)
         assert np.isfinite(peer.fit(graphs[:30], y[:30]).predict_proba(graphs)).all()
+        peer = small(kind, lr=lr).partial_fit(graphs[:30], y[:30])
+        assert np.isfinite(peer.predict_proba(graphs)).all()
 
 
 def test_peers_and_lofi_stand_side_by_side_in_a_comparison(motifs):
@@ -237,9 +240,10 @@ def test_ecc_sees_edge_labels_and_can_be_told_not_to():
     options = {"random_state": 0, "n_layers": 2, "max_epochs": 60, "lr": 0.01}
     ecc = baselines.ECCClassifier(**options).fit(graphs, y)
     assert ecc.score(graphs, y) == 1
-    blind = baselines.ECCClassifier(**options, edge_label=None).fit(graphs, y)
-    assert blind.score(graphs, y) == 0.5
     X = GraphSet.from_networkx(graphs, edge_label="label")
+    for some in (graphs, X):
+        blind = baselines.ECCClassifier(**options, edge_label=None).fit(some, y)
+        assert blind.score(graphs, y) == blind.score(X, y) == 0.5
     assert_allclose(ecc.predict_proba(X), ecc.predict_proba(graphs), rtol=1e-5)
     with pytest.raises(ValueError, match="without edge labels, but ECCClassifier was fitted on"):
         ecc.predict(GraphSet.from_networkx(graphs))
@@ -284,6 +288,56 @@ def test_diffpool_has_clusters_in_proportion_to_the_largest_graph():
     for ratio, n_clusters in ((0.1, 3), (0.25, 8)):
         peer = small(baselines.DiffPoolClassifier, early_stopping=False, cluster_ratio=ratio)
         assert peer.fit(graphs, np.arange(20) % 2).net_.module__n_clusters == n_clusters
+
+
+def test_numbers_of_numpy_can_be_searched(motifs):
+    graphs, y = motifs
+    for kind in CLASSIFIERS:
+        names = [one.name for one in fields(kind) if type(getattr(small(kind), one.name)) is int]
+        own = {"n_hidden", "n_heads", "n_layers", "n_sorted", "filter_size"} & {*names}
+        peer = small(kind, max_epochs=1)
+        peer.set_params(**{name: np.uint8(getattr(peer, name)) for name in own})
+        peer.fit(graphs[:20], y[:20])
+        expected = small(kind, max_epochs=1).fit(graphs[:20], y[:20])
+        assert_array_equal(peer.predict_proba(graphs), expected.predict_proba(graphs))
+
+
+def test_egonets_of_hubs_are_counted_before_they_are_made(monkeypatch):
+    graphs = [nx.star_graph(300)] * 4
+    peer = baselines.KerGNNClassifier(radius=2, early_stopping=False, max_epochs=1)
+    monkeypatch.setattr(sklofi.egonets, "memory_size", lambda: 2**30)
+    with pytest.raises(MemoryError, match="A batch of 4 graphs with 1,204 nodes and 2,400 edges"):
+        peer.fit(graphs, [0, 1, 0, 1])
+    peer.set_params(radius=70).fit([nx.path_graph(4 + i % 3) for i in range(4)], [0, 1, 0, 1])
+
+
+def test_diffpool_takes_large_graphs_beside_small_ones(motifs):
+    graphs, y = motifs
+    fitted = small(baselines.DiffPoolClassifier).fit(graphs, y)
+    assert np.isfinite(fitted.predict_proba([graphs[0]] * 50 + [nx.path_graph(3000)])).all()
+
+
+def test_a_first_partial_fit_that_fails_leaves_nothing_behind(monkeypatch):
+    monkeypatch.setattr(sklofi.egonets, "memory_size", lambda: 2**20)
+    peer = baselines.GINClassifier()
+    with pytest.raises(MemoryError):
+        peer.partial_fit([nx.path_graph(500)] * 4, [0, 1, 0, 1])
+    assert not hasattr(peer, "net_")
+
+
+def test_layers_are_written_when_the_module_is_imported_and_leave_no_file():
+    code = (
+        "import os, sys, tempfile; tempfile.tempdir = sys.argv[1]\n"
+        "from sklofi.baselines import GATClassifier\n"
+        "from sklofi.datasets import make_motif_graphs\n"
+        "seen = []\n"
+        "sys.addaudithook(lambda event, _: seen.append(event))\n"
+        "GATClassifier(max_epochs=1).fit(*make_motif_graphs(20))\n"
+        "assert 'compile' not in seen, seen\n"
+        "assert not os.listdir(sys.argv[1]), os.listdir(sys.argv[1])\n"
+    )
+    with TemporaryDirectory() as folder:
+        subprocess.run([sys.executable, "-c", code, folder], check=True)
 
 
 def test_a_network_that_does_not_fit_is_refused(monkeypatch):

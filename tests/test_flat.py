@@ -60,10 +60,11 @@ def test_the_loader_gives_every_graph_once():
         assert torch.bincount(batch.graphs.graph).tolist() == [1 + i % 5 for i in y.tolist()]
 
 
-@pytest.mark.parametrize("per_what", ["node", "edge", "pair"])
+@pytest.mark.parametrize("per_what", ["node", "edge", "graph", "padded", "member"])
 def test_batches_that_do_not_fit_are_refused_before_the_first(per_what, monkeypatch):
     graphs = GraphSet.from_networkx([nx.path_graph(9), nx.path_graph(2)])
     network = FlatNetwork()
+    network.radius = 2  # of egonets, if they count
     setattr(network, f"numbers_per_{per_what}", 2**20)
     monkeypatch.setattr(egonets, "memory_size", lambda: 2**34)
     loader = BatchLoader(dataset(graphs), 2, gradients=True)

@@ -1,5 +1,6 @@
 """Kernel machines: what they compute, share, keep and refuse."""
 
+import copy
 import pickle
 import re
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +20,7 @@ from sklearn.svm import SVC, SVR, LinearSVC
 from helpers import odd_graphs
 from sklofi import GraphKernelSVC, GraphKernelSVR, GraphSet, WLVectorizer, egonets, gram, kernels
 from sklofi.datasets import load_graph_atlas, make_motif_graphs
+from sklofi.fingerprints import FingerprintVectorizer
 from sklofi.kernels import (
     RandomWalkKernel,
     RandomWalkVectorizer,
@@ -507,3 +509,33 @@ def test_the_linear_solver_ends_or_refuses(motifs, size):
         regressor.fit(graphs, y, sample_weight=np.full(len(y), size))
     weight = np.where(np.arange(len(y)) % 2, 1.0, size)
     assert np.isfinite(regressor.fit(graphs, y, sample_weight=weight).predict(graphs)).all()
+
+
+def bonded_set(names, directed=False):
+    graphs = []
+    for i in range(30):
+        graph = nx.path_graph(4 + i % 3)
+        for j, edge in enumerate(graph.edges.values()):
+            edge["label"] = names[(i + j * (i % 2)) % 2]
+        graphs.append(graph.to_directed() if directed else graph)
+    return GraphSet.from_networkx(graphs, edge_label="label")
+
+
+@pytest.mark.parametrize("other", [bonded_set("cd"), bonded_set("ab", directed=True)])
+def test_sets_that_differ_in_edges_are_not_taken_for_each_other(other):
+    """In a process that was sent both, which share what is derived from the same arrays."""
+    y = np.arange(30) % 2
+
+    def sent(graphs):
+        return pickle.loads(pickle.dumps(graphs))
+
+    def fitted(graphs):
+        return GraphKernelSVC(kernel=FingerprintVectorizer()).fit(graphs, y)
+
+    first = bonded_set("ab")
+    expected = fitted(copy.copy(first)).decision_function(copy.copy(other))
+    assert_allclose(fitted(sent(first)).decision_function(sent(other)), expected)
+    alone = fitted(copy.copy(other))
+    after = fitted(sent(other))
+    assert [*after.kernel_.get_feature_names_out()] == [*alone.kernel_.get_feature_names_out()]
+    assert_allclose(after.decision_function(sent(other)), alone.decision_function(other))

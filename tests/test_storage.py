@@ -383,6 +383,12 @@ def _set(keys, value):
         _set("fitted/net_/architecture/n_masks", 10**9),
         _set("fitted/net_/architecture/n_layers", 10**9),
         _set("fitted/net_/architecture/kernel", "none"),
+        _set("fitted/net_/architecture/dropout", "x"),
+        _set("fitted/net_/architecture/dropout", 5.0),
+        _set("fitted/net_/architecture/n_layers", {"!": "numpy", "dtype": "int64", "value": 2}),
+        _set("fitted/net_/architecture/generator", None),
+        _set("fitted/net_/architecture/n_outputs", 2.0),
+        _set("fitted/_encoder/value/feature_mean", [1.0]),
         _set("fitted/net_/weights", {}),
         _set("fitted/net_/criterion", "Module"),
         _set("fitted/net_/generator", [1, 2]),
@@ -555,3 +561,43 @@ def test_files_of_every_format_can_be_read(folder, graphs):
                 assert_array_equal(one, other)
             else:
                 assert_allclose(one, other, rtol=1e-4, atol=1e-5)
+
+
+# What a review of the shell found
+
+
+def test_averages_of_weights_of_another_size_are_refused(estimators, saved):
+    """They would be put in place of weights, and the optimiser would write beyond its arrays."""
+    description, arrays = read_file(saved)
+    graphs, classes, _ = graphs_and_targets()
+    wide = LoFIClassifier(**{**TINY, "n_words": 50}).fit(graphs, classes)
+    for i, weight in enumerate(wide.module_.parameters()):
+        name = f"fitted.net_.callbacks.average_weights.last.{i}"
+        assert name in arrays
+        arrays[name] = weight.detach().numpy()
+    write_file(saved, description, arrays)
+    assert "the averages of the weights do not have their size" in refused(saved)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameter", "value"),
+    [
+        ("DiffPoolRegressor", "n_poolings", 500),
+        ("DiffPoolRegressor", "pooling", "resize_"),
+        ("DiffPoolRegressor", "penalty", "x"),
+        ("DiffPoolRegressor", "cluster_ratio", 1e300),
+        ("GINRegressor", "pooling", "median"),
+        ("GraphSAGEClassifier", "aggregation", "std"),
+        ("GraphSAGEClassifier", "aggregation", ["mean"] * 1000),
+        ("KerGNNRegressor", "radius", -3),
+        ("KerGNNRegressor", "radius", 10.5),
+        ("KerGNNRegressor", "radius", 10**18),
+        ("DGCNNClassifier", "n_sorted", None),
+        ("DGCNNClassifier", "n_sorted", 10**6),
+        ("ECCClassifier", "n_edge_features", 7),
+    ],
+)
+def test_networks_that_were_made_up_are_refused(estimators, path, name, parameter, value):
+    estimators[name].save(path)
+    rewritten(path, _set(f"fitted/net_/architecture/{parameter}", value))
+    assert "does not describe a" in refused(path)
