@@ -175,7 +175,10 @@ def weighted_mean_and_scale(
         weight = weight / weight.max()  # nor sums
         mean = np.average(values, axis=0, weights=weight)
         scale = np.sqrt(np.average((values - mean) ** 2, axis=0, weights=weight))
-        return largest * mean, np.where(scale <= 10 * eps, 1.0, largest * scale)
+        spread = largest * scale
+        # Of numbers near the smallest there are, nothing may be left of it.
+        is_constant = (scale <= 10 * eps) | (spread == 0)
+        return largest * mean, np.where(is_constant, 1.0, spread)
 
 
 def standardise_target(

@@ -103,3 +103,9 @@ def test_classes_that_cannot_be_told_apart_are_located(y, match):
 def test_weights_that_are_no_numbers_are_located(weight, match):
     with pytest.raises(ValueError, match=match):
         check([0, 1, 1], weight)
+
+
+def test_the_smallest_numbers_there_are_count_as_constant():
+    """Half of the smallest is zero, and cannot be divided by."""
+    _, scale = weighted_mean_and_scale(np.array([[0.0], [5e-324]]), np.ones(2))
+    assert scale.tolist() == [1.0]
