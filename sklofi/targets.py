@@ -66,6 +66,8 @@ def _read_numbers(values: Any, name: str) -> Any:
     if values is None:
         return None
     array = _read_array(values, name)
+    if array.dtype.kind == "c":
+        return array  # which scikit-learn refuses in words, but not a list of them
     if array.dtype.kind not in "OSUMmV":
         return values
     numbers = np.empty(array.size)
@@ -193,6 +195,7 @@ def standardise_target(
 
 
 def restore_target(standardised: NDArray[Any], mean: Any, scale: Any) -> NDArray[np.float64]:
-    """What a machine or a network predicts, on the scale of the target."""
-    with np.errstate(under="ignore"):
-        return mean + scale * standardised
+    """What a machine or a network predicts, on the scale of the target, within 64 bits."""
+    largest = np.finfo(np.float64).max
+    with np.errstate(under="ignore", over="ignore"):
+        return np.clip(mean + scale * standardised, -largest, largest)

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from sklofi import GraphKernelSVC
-from sklofi.targets import check_training_data, weighted_mean_and_scale
+from sklofi.targets import check_training_data, restore_target, weighted_mean_and_scale
 
 
 def test_constant_columns_are_centred_but_not_blown_up():
@@ -109,3 +109,14 @@ def test_the_smallest_numbers_there_are_count_as_constant():
     """Half of the smallest is zero, and cannot be divided by."""
     _, scale = weighted_mean_and_scale(np.array([[0.0], [5e-324]]), np.ones(2))
     assert scale.tolist() == [1.0]
+
+
+def test_predictions_beyond_all_numbers_are_the_largest():
+    found = restore_target(np.array([-20.0, 0.0, 20.0]), 5e307, 5e307)
+    assert_allclose(found, [-np.finfo(float).max, 5e307, np.finfo(float).max])
+
+
+def test_complex_weights_are_refused():
+    graphs = [nx.path_graph(2)] * 3
+    with pytest.raises(ValueError, match="Complex data not supported"):
+        GraphKernelSVC().fit(graphs, [0, 1, 0], sample_weight=[1j, 1, 1])
