@@ -46,6 +46,8 @@ def score_cell(fits, name):
     if name not in CLASSIFICATION:
         return f"{values.mean():.3f}"
     error = stats.sem(values) if len(values) > 1 else float("nan")
+    if len(values) == 1:
+        return f"{values.mean():.2f} (1 fold)"
     note = "" if len(values) == N_FOLDS else f" ({len(values)} folds)"
     return f"{values.mean():.2f} ± {error:.2f}{note}"
 

@@ -26,10 +26,10 @@ def test_any_input_gives_finite_predictions_or_a_documented_error(name, tried):
     """Whatever comes as graphs, targets and weights, predictions are finite or an error says in a
     sentence what is wrong; nothing else happens, and nothing of the input is changed.
 
-    Graphs of every kind and view with nodes of any name and attributes of any type, X in any
-    container, y and sample_weight of any type, shape and size, for all four estimators; an error
-    has to come from a `raise` statement of sklofi or scikit-learn, a warning from a list of them,
-    within a minute.
+    Graphs of every kind and view with nodes of any name and attributes of any type on nodes and
+    edges, X in any container, y and sample_weight of any type, shape and size, for LoFI, kernel
+    machines, fingerprints and all peers; an error has to come from a `raise` statement of sklofi
+    or scikit-learn, a warning from a list of them, within a minute.
     """
     n_tried = hostile.cases_tried(name, N_CASES[name])
     assert n_tried >= N_CASES[name]
