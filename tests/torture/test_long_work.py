@@ -162,7 +162,7 @@ def test_ctrl_c_leaves_a_usable_estimator(tmp_path, tried):
         time.sleep(rng.uniform(0, 0.3))
         os.kill(process.pid, signal.SIGINT)
         if not ours.poll(TIMEOUT / 4):
-            # Python loses an interrupt that comes while it collects garbage or in a callback of C.
+            # One can be lost, for instance in a destructor, where Python ignores exceptions.
             n_repeated += 1
             os.kill(process.pid, signal.SIGINT)
         assert ours.poll(TIMEOUT), "the fit goes on"
