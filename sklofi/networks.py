@@ -90,6 +90,12 @@ class FlatNetwork(nn.Module):
     def constrain_(self) -> None:
         """Bring weights back within their bounds, after an optimiser's step."""
 
+    def statistics(self) -> list[Tensor]:
+        """Means and variances of layers that normalise, which change in training."""
+        norms = [one for one in self.modules() if isinstance(one, nn.modules.batchnorm._NormBase)]
+        pairs = [(one.running_mean, one.running_var) for one in norms]
+        return [one for pair in pairs for one in pair if one is not None]
+
     @classmethod
     def build(cls, *, generator: torch.Generator, dtype: torch.dtype, **architecture: Any) -> Self:
         """A network with initial values from a generator alone.

@@ -175,9 +175,8 @@ class RegressorNet(RegressorMixin, GraphNet):
 
 def averaged(module: torch.nn.Module) -> list[Tensor]:
     """The tensors of a module that change in training."""
-    norms = [one for one in module.modules() if isinstance(one, torch.nn.BatchNorm1d)]
-    statistics = [(one.running_mean, one.running_var) for one in norms]
-    return [*module.parameters(), *(one for pair in statistics for one in pair if one is not None)]
+    statistics: Any = getattr(module, "statistics", list)  # those that have any
+    return [*module.parameters(), *statistics()]
 
 
 class AverageWeights(Callback):
