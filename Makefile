@@ -19,7 +19,7 @@ torture: .venv/.installed-test
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile tests/torture --reliability RELIABILITY.md
 
 # What is in benchmarks/results/protocol.jsonl is not run again: remove it to begin afresh.
-results: .venv/.installed-demo
+results: .venv/.installed-test
 	$(BIN)/python -m benchmarks.protocol
 	$(BIN)/python -m benchmarks.table
 
