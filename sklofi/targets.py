@@ -73,6 +73,8 @@ def _read_numbers(values: Any, name: str) -> Any:
     numbers = np.empty(array.size)
     for position, value in enumerate(array.flat):
         try:
+            if isinstance(value, np.complexfloating):
+                raise TypeError("numpy would drop the imaginary part")
             numbers[position] = float(value)
         except Exception:  # whatever a class of somebody else raises
             raise ValueError(

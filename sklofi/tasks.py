@@ -224,6 +224,9 @@ class NetworkRegressor(RegressorMixin, BaseNetwork):
         return np.zeros(len(y))
 
     def _network_target(self, y):
-        columns = y.reshape(len(y), -1)
-        with np.errstate(under="ignore"):
-            return ((columns - self._target_mean) / self._target_scale).astype(np.float32)
+        columns, mean, scale = y.reshape(len(y), -1), self._target_mean, self._target_scale
+        with np.errstate(under="ignore", over="ignore"):
+            differences = columns - mean
+            if not np.isfinite(differences).all():  # beyond 64 bits; those of halves are not
+                differences, scale = columns / 2 - mean / 2, scale / 2
+            return (differences / scale).astype(np.float32)

@@ -980,6 +980,13 @@ def test_tags_tell_what_the_estimators_are():
         assert tags.transformer_tags is not None
 
 
+def test_targets_whose_differences_are_beyond_64_bits():
+    y = [-1e308, 1.7e308, -1e308, -1e308, 1.7e308, 1e308]
+    graphs = [nx.path_graph(2 + i) for i in range(6)]
+    fitted = LoFIRegressor(**QUICK, early_stopping=False).fit(graphs, y)
+    assert np.isfinite(fitted.predict(graphs)).all()
+
+
 # Written once
 
 
