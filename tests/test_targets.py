@@ -124,5 +124,5 @@ def test_complex_weights_are_refused():
 
 def test_complex_numbers_among_other_objects_are_refused():
     graphs = [nx.path_graph(2)] * 3
-    with pytest.raises(ValueError, match="Value 1 of sample_weight is .* which is not a real"):
+    with pytest.raises(ValueError, match=r"Value 1 of sample_weight is .* which is not a real"):
         GraphKernelSVC().fit(graphs, [0, 1, 0], sample_weight=[Fraction(1), np.complex64(1j), 1])
