@@ -225,9 +225,10 @@ class CountsClassifier(ClassifierMixin, BaseCounts):
         return LogisticRegression(C=self.C, max_iter=1000)
 
     def _machine(self) -> Any:
-        if self.estimator is not None and is_regressor(self.estimator):
+        machine = super()._machine()
+        if is_regressor(machine):
             raise ValueError(f"estimator has to be a classifier, got {self.estimator!r}.")
-        return super()._machine()
+        return machine
 
 
 class CountsRegressor(RegressorMixin, BaseCounts):
@@ -278,9 +279,10 @@ class CountsRegressor(RegressorMixin, BaseCounts):
         return Ridge(alpha=1 / self.C, solver="sparse_cg", tol=1e-8)
 
     def _machine(self) -> Any:
-        if self.estimator is not None and is_classifier(self.estimator):
+        machine = super()._machine()
+        if is_classifier(machine):
             raise ValueError(f"estimator has to be a regressor, got {self.estimator!r}.")
-        return super()._machine()
+        return machine
 
 
 @dataclass(kw_only=True, eq=False, repr=False)

@@ -101,7 +101,6 @@ class FlatDataset(EncodedGraphs):
                 + int(n_edges[some].sum()) * network.numbers_per_edge
                 + int(n_members[some].sum()) * network.numbers_per_member
                 + len(some) * network.numbers_per_graph
-                + len(some) * int(n_nodes[some].max()) * network.numbers_per_padded
             )
             n_bytes = n_numbers * (TRAINING_BYTES if gradients else PREDICTION_BYTES)
             if is_too_large(n_bytes):

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch_geometric.nn import DenseSAGEConv, SAGEConv, SimpleConv
-from torch_geometric.utils import add_self_loops, to_dense_batch
+from torch_geometric.utils import add_self_loops
 
 from sklofi.networks import FlatGraphs, FlatNetwork, Norm, Outputs, Perceptron, pool
 
@@ -261,7 +261,6 @@ class DiffPool(FlatNetwork):
         # clusters, of which a graph has hardly more than nodes.
         self.numbers_per_node = 2 * n_features + 12 * n_described + 8 * n_clusters
         self.numbers_per_edge = 2 * (n_features + sum(hidden)) + n_clusters
-        self.numbers_per_padded = 2 * n_clusters + n_described
 
     def forward(self, graphs: FlatGraphs, generator: torch.Generator | None = None) -> Outputs:
         embedding, penalty = self.levels(graphs)
@@ -275,7 +274,8 @@ class DiffPool(FlatNetwork):
         """The vectors of graphs, and the penalty, which is 0 unless in training."""
         z = self.describers[0](graphs.x, graphs.edge_index)  # (n_nodes, n_described)
         vectors, penalty = [pool(z, graphs, self.pooling)], z.new_zeros(())
-        sizes = torch.bincount(graphs.graph, minlength=graphs.n_graphs).to(z.dtype)
+        sizes = torch.bincount(graphs.graph, minlength=graphs.n_graphs)
+        n_nodes = sizes.tolist()
         links = graphs.graph[graphs.edge_index[0]]
         links = torch.bincount(links, minlength=graphs.n_graphs).to(z.dtype)
         x, adjacency = graphs.x, graphs.edge_index
@@ -284,22 +284,22 @@ class DiffPool(FlatNetwork):
             s = log_s.exp()
             if level == 0:
                 entropy = pool(-(s * log_s).sum(1, keepdim=True), graphs, "mean")
-                parts = torch.cat([s, self.neighbours(s, graphs.edge_index), z], 1)
-                parts, _ = to_dense_batch(parts, graphs.graph, batch_size=graphs.n_graphs)
-                # padded by rows of zeros, which add nothing to the products below
-                s, neighbours, z = parts.split([s.shape[1], s.shape[1], z.shape[1]], 2)
+                # Graph by graph: padded to the size of the largest, there would be far more nodes.
+                parts = torch.cat([z, self.neighbours(s, graphs.edge_index), s], 1)
+                pairs = zip(s.split(n_nodes), parts.split(n_nodes), strict=True)
+                merged = torch.stack([shares.mT @ part for shares, part in pairs])
             else:
                 entropy = -(s * log_s).sum(2).mean(1)
                 sizes, links = torch.full_like(sizes, s.shape[1]), adjacency.square().sum((1, 2))
-                neighbours = adjacency @ s
-            # (n_graphs, n_clusters, n_clusters): entry (i, j) is what cluster i gets from j
-            x, adjacency = s.mT @ z, s.mT @ neighbours
+                merged = s.mT @ torch.cat([z, adjacency @ s, s], 2)
+            # Entry (i, j) of an adjacency is what cluster i gets from j.
+            x, adjacency, overlap = merged.split([z.shape[-1], s.shape[-1], s.shape[-1]], 2)
             if self.training:
-                square = (s.mT @ s).square().sum((1, 2)) + links
+                square = overlap.square().sum((1, 2)) + links
                 square = square - 2 * adjacency.diagonal(0, 1, 2).sum(1)
                 # The difference may be a rounding error, where the root has no gradient.
                 distance = square.clamp(min=torch.finfo(square.dtype).eps).sqrt()
-                penalty = penalty + (distance / sizes**2).mean() + entropy.mean()
+                penalty = penalty + (distance / sizes.to(z.dtype) ** 2).mean() + entropy.mean()
             z = self.describers[level + 1](x, adjacency)
             vectors.append(DENSE_POOLINGS[self.pooling](z, 1))
         return torch.cat(vectors, 1), penalty

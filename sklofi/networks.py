@@ -52,10 +52,9 @@ class FlatNetwork(nn.Module):
 
     A subclass takes ``n_features`` and ``n_outputs`` and keyword arguments, and gives
     `embed`, the module `output` (a :class:`Perceptron`, say) as head, and the attributes
-    `numbers_per_node`, `numbers_per_edge`, `numbers_per_graph`, `numbers_per_padded` (for each
-    node if graphs are padded to the size of the largest) and `numbers_per_member` (for each
-    member of an egonet of the attribute `radius`): about how many numbers a pass keeps. They
-    decide whether there is memory for a batch.
+    `numbers_per_node`, `numbers_per_edge`, `numbers_per_graph` and `numbers_per_member` (for
+    each member of an egonet of the attribute `radius`): about how many numbers a pass keeps.
+    They decide whether there is memory for a batch.
 
     Randomness comes from the generator that is passed along, never from torch's own;
     initial values are those of :meth:`reset_parameters`, whatever the layers did.
@@ -67,7 +66,6 @@ class FlatNetwork(nn.Module):
     numbers_per_node = 0
     numbers_per_edge = 0
     numbers_per_graph = 0
-    numbers_per_padded = 0
     numbers_per_member = 0
 
     def embed(self, graphs: FlatGraphs, generator: torch.Generator | None = None) -> Tensor:

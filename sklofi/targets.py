@@ -174,7 +174,9 @@ def weighted_mean_and_scale(
     """
     largest = np.abs(values).max(axis=0)
     largest[largest == 0] = 1
-    with np.errstate(under="ignore"):  # also for those who let numpy raise errors
+    # Also for those who let numpy raise errors. Nothing overflows, but numpy 1 says so of the
+    # smallest numbers.
+    with np.errstate(under="ignore", over="ignore"):
         values = values / largest  # so that squares neither overflow nor vanish
         weight = weight / weight.max()  # nor sums
         mean = np.average(values, axis=0, weights=weight)

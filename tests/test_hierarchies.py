@@ -431,7 +431,6 @@ def test_declared_numbers_are_about_those_that_a_pass_keeps(make):
         network.numbers_per_node * n_nodes
         + network.numbers_per_edge * len(edges)
         + network.numbers_per_graph
-        + network.numbers_per_padded * n_nodes
     )
     actual = sum(storage.nbytes() for storage in kept.values()) / 4
     assert actual <= declared <= 3 * actual
