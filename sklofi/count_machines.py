@@ -536,7 +536,7 @@ def _spread(counts: sp.csr_array, weight: NDArray[np.float64]) -> NDArray[np.flo
     Divided by less, a part that one graph in a thousand has would count thirty times as
     much as one that half of them have.
     """
-    with np.errstate(under="ignore"):
+    with np.errstate(under="ignore", over="ignore"):
         weight = weight / weight.max()  # so that the sum does not overflow
         weight = weight / weight.sum()
         variance = counts.power(2).T @ weight - (counts.T @ weight) ** 2

@@ -54,7 +54,7 @@ class EncodedGraphs(skorch.dataset.Dataset):
         self.graphs = graphs
         self.encoder = encoder
         self.y = torch.from_numpy(np.zeros(len(graphs), np.float32) if y is None else y)
-        with np.errstate(under="ignore"):
+        with np.errstate(under="ignore", over="ignore"):
             weight = weight / weight.max()
             self.weight = torch.from_numpy((weight / weight.mean()).astype(np.float32))
 

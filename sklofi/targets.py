@@ -193,7 +193,7 @@ def standardise_target(
     """Numbers for a machine to learn, and their mean and standard deviation before."""
     y = y.astype(np.float64)
     (mean,), (scale,) = weighted_mean_and_scale(y[:, None], weight)
-    with np.errstate(under="ignore"):
+    with np.errstate(under="ignore", over="ignore"):
         standardised = (y - mean) / scale
     return standardised.clip(-FARTHEST_TARGET, FARTHEST_TARGET), mean, scale
 
