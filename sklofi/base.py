@@ -8,6 +8,7 @@ A network, LoFI or a peer of it, says what its module is and which batches it ta
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Hashable
 from dataclasses import dataclass, field, fields
 from numbers import Integral, Real
@@ -33,6 +34,7 @@ from sklofi.checkpoints import (
     net_state,
     restore_net,
 )
+from sklofi.egonets import is_too_large, memory_size
 from sklofi.encoding import NodeEncoder
 from sklofi.graphs import as_graph_set
 from sklofi.loading import BatchLoader
@@ -81,6 +83,24 @@ def _is_usable(device):
     return True
 
 
+def _check_size(network, architecture):
+    """Refuse a network that does not fit into memory, before any is taken."""
+    try:
+        with torch.device("meta"):  # where weights have sizes, but no values
+            n_weights = sum(one.numel() for one in network(**architecture).parameters())
+    except RuntimeError as error:
+        if "overflow" not in str(error):
+            raise
+        n_weights = math.inf  # torch cannot count them
+    n_bytes = BYTES_PER_WEIGHT * n_weights
+    if is_too_large(n_bytes):
+        raise MemoryError(
+            f"A network of {n_weights:,} weights takes {n_bytes / 2**30:,.1f} GiB to train; this"
+            f" machine has {memory_size() / 2**30:.1f} GiB of memory. Use a smaller network: its"
+            f" parameters are {', '.join(f'{k}={v}' for k, v in architecture.items())}."
+        )
+
+
 def _copy_callbacks(callbacks):
     """Copies for skorch, which sets attributes on the callbacks that it uses."""
     for item in callbacks or []:
@@ -97,6 +117,10 @@ def parameter(default, constraint, text):
     """A field of a dataclass that is a parameter of scikit-learn: declared and described once."""
     return field(default=default, metadata={"constraint": constraint, "text": text})
 
+
+# 4 for the weight itself, its gradient, the optimiser's two averages, and the last good and the
+# best value so far.
+BYTES_PER_WEIGHT = 24
 
 AT_LEAST_0 = [Interval(Integral, 0, None, closed="left")]
 AT_LEAST_1 = [Interval(Integral, 1, None, closed="left")]
@@ -443,6 +467,7 @@ class BaseNetwork(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEs
             name: value.item() if isinstance(value, np.generic) else value
             for name, value in architecture.items()
         }
+        _check_size(self._network, architecture)
         generator = torch.Generator().manual_seed(int(random_state.randint(2**31 - 1)))
         callbacks = _copy_callbacks(self.callbacks)
         self.net_ = self._make_net(

@@ -342,7 +342,17 @@ def test_layers_are_written_when_the_module_is_imported_and_leave_no_file():
         subprocess.run([sys.executable, "-c", code, folder], check=True)
 
 
-def test_a_network_that_does_not_fit_is_refused(monkeypatch):
+@pytest.mark.parametrize("width", [10**6, 2**60])  # the weights of the latter cannot be counted
+@pytest.mark.parametrize(
+    "kind, name", [(LoFIClassifier, "n_masks"), (baselines.GATClassifier, "n_hidden")]
+)
+def test_a_network_that_does_not_fit_is_refused(motifs, kind, name, width):
+    message = rf"A network of .* weights takes .* Use a smaller network: .* {name}={width},"
+    with pytest.raises(MemoryError, match=message):
+        kind(**{name: width}).fit(*motifs)
+
+
+def test_a_batch_that_does_not_fit_is_refused(monkeypatch):
     monkeypatch.setattr(sklofi.egonets, "memory_size", lambda: 2**20)
     graphs = [nx.path_graph(500)] * 4
     with pytest.raises(MemoryError, match="A batch of 4 graphs with 2,000 nodes and 3,992 edges"):
