@@ -16,11 +16,11 @@ from benchmarks.labels import place_labels
 from benchmarks.ranking import (
     DEFAULTS,
     REFERENCE,
-    VARIANTS,
     cost,
     is_on_front,
-    is_whole,
     label,
+    n_folds,
+    on_shared_folds,
     scores,
 )
 
@@ -29,7 +29,7 @@ MARKERS = {"network": "o", "kernel": "s", "baseline": "^"}
 
 
 def draw_pareto(fits) -> Path:
-    """Scores against CPU seconds of all methods that have all folds."""
+    """Scores against CPU seconds, on the folds that all methods have."""
     figure, axes = plt.subplots(4, 2, figsize=(11, 15))
     figure.subplots_adjust(0.065, 0.04, 0.985, 0.975, wspace=0.15, hspace=0.3)
     panels = [
@@ -46,18 +46,15 @@ def draw_pareto(fits) -> Path:
 
 def draw_panel(ax, fits, name):
     """Points, error bars and front; returns what their labels need."""
-    methods = [
-        method
-        for method in protocol.METHODS
-        if (method == DEFAULTS or method not in VARIANTS) and is_whole(fits[method, name], name)
-    ]
-    if not methods:
+    shared = on_shared_folds(fits, name, variants=(DEFAULTS,))
+    if not shared:
         return ax.set_axis_off()
+    methods = list(shared)
     is_accuracy = name in protocol.CLASSIFICATION
-    values = [scores(fits[method, name], name) for method in methods]
+    values = [scores(own, name) for own in shared.values()]
     means = np.array([value.mean() for value in values])
     errors = np.array([stats.sem(value) if len(value) > 1 else 0.0 for value in values])
-    costs = np.array([cost(fits[method, name]) for method in methods])
+    costs = np.array([cost(own) for own in shared.values()])
     on_front = is_on_front(costs, means if is_accuracy else -means)
     colors = [color_of(*pair) for pair in zip(methods, on_front, strict=True)]
     for i, method in enumerate(methods):
@@ -73,7 +70,8 @@ def draw_panel(ax, fits, name):
     front = np.column_stack([costs[order].repeat(2)[1:], means[order].repeat(2)[:-1]])
     front = np.vstack([front, [ax.get_xlim()[1], means[order[-1]]]])
     ax.plot(*front.T, color=FRONT, linewidth=1, alpha=0.35, zorder=2)
-    ax.set_title(name, loc="left", fontweight="bold", fontsize=11)
+    title = f"{name}, {n_folds(shared)}" if is_accuracy else name
+    ax.set_title(title, loc="left", fontweight="bold", fontsize=11)
     ax.set_xlabel("CPU seconds per fold", fontsize=8.5)
     ax.set_ylabel("accuracy in %" if is_accuracy else "mean absolute error", fontsize=8.5)
     tidy(ax)
@@ -161,7 +159,7 @@ def draw_key(ax):
     ax.text(
         0.02, 0.2,
         "The cost is that of all configurations of a method's grid.\n"
-        "Bars are standard errors over ten folds; ZINC has one split,\n"
+        "Bars are standard errors over the folds; ZINC has one split,\n"
         "and its axis points down. (bonds): also sees types of edges.",
         transform=ax.transAxes, fontsize=9, color="#444444", va="center", linespacing=1.5,
     )  # fmt: skip

@@ -34,17 +34,33 @@ def cost(fits: Fits) -> float:
     return float(np.mean([fit["total_cpu_seconds"] for fit in fits]))
 
 
-def is_whole(fits: Fits, name: str) -> bool:
-    return len(fits) == len(protocol.folds_of(name, list(range(protocol.N_FOLDS))))
+def on_shared_folds(
+    fits: dict[tuple[str, str], Fits], name: str, variants: tuple[str, ...] = ()
+) -> dict[str, Fits]:
+    """Fits of all methods on a data set, of those folds that all of them have.
+
+    Methods that have no fit at all are left out, and variants of LoFI that are not named.
+    """
+    methods = [m for m in protocol.METHODS if m not in VARIANTS or m in variants]
+    folds = {m: {fit["fold"] for fit in fits[m, name]} for m in methods if fits[m, name]}
+    shared = set.intersection(*folds.values()) if folds else set()
+    if not shared:
+        return {}
+    return {m: [fit for fit in fits[m, name] if fit["fold"] in shared] for m in folds}
 
 
-def ranks(fits: dict[tuple[str, str], Fits], name: str) -> dict[str, float]:
-    """The rank of each competing method that has all folds, 1 for the best; equals share one."""
-    competing = [m for m in protocol.METHODS if m not in VARIANTS and is_whole(fits[m, name], name)]
-    means = np.array([scores(fits[m, name], name).mean() for m in competing])
+def ranks(fits: dict[str, Fits], name: str) -> dict[str, float]:
+    """The rank of each method on a data set, 1 for the best; equals share one."""
+    means = np.array([scores(own, name).mean() for own in fits.values()])
     # Rounded, so that equals are equal whatever the order of a sum.
     best_first = np.round(-means if name in protocol.CLASSIFICATION else means, 9)
-    return dict(zip(competing, stats.rankdata(best_first).tolist(), strict=True))
+    return dict(zip(fits, stats.rankdata(best_first).tolist(), strict=True))
+
+
+def n_folds(fits: dict[str, Fits]) -> str:
+    """How many folds methods share, in words."""
+    count = len(next(iter(fits.values())))
+    return f"{count} fold{'s' * (count > 1)}"
 
 
 def is_on_front(costs: np.ndarray, gains: np.ndarray) -> np.ndarray:

@@ -15,10 +15,20 @@ from scipy import stats
 from benchmarks.figures import draw_ablations, draw_learning_curves
 from benchmarks.pareto import draw_pareto
 from benchmarks.protocol import CLASSIFICATION, METHODS, N_FOLDS, SETS, Run
-from benchmarks.ranking import DEFAULTS, REFERENCE, cost, label, ranks, scores
+from benchmarks.ranking import (
+    DEFAULTS,
+    REFERENCE,
+    cost,
+    label,
+    n_folds,
+    on_shared_folds,
+    ranks,
+    scores,
+)
 from sklofi.comparison import corrected_t_test
 
 TARGET = Path(__file__).parent / "RESULTS.md"
+FEWEST_FOLDS = 3  # for a test of a difference
 EXPLANATIONS = TARGET.parent / "results" / "explanations.json"
 
 # Accuracy in % over ten folds (mean absolute error for ZINC), from the paper.
@@ -69,15 +79,17 @@ def test_cell(fits, reference, name):
     """Whether a method differs from LoFI on the folds that both have."""
     folds = {fit["fold"]: fit["test"] for fit in reference}
     both = [fit["test"] - folds[fit["fold"]] for fit in fits if fit["fold"] in folds]
-    if name not in CLASSIFICATION or len(both) < N_FOLDS:
+    if name not in CLASSIFICATION or len(both) < FEWEST_FOLDS:
         return ""
     p = corrected_t_test(both, test_share=1 / (0.9 * (N_FOLDS - 1)))
-    return f"{100 * np.mean(both):+.2f} (p = {p:.3f})"
+    note = "" if len(both) == N_FOLDS else f", {len(both)} folds"
+    return f"{100 * np.mean(both):+.2f} (p = {p:.3f}{note})"
 
 
 def rank_table(fits):
     """Ranks on each data set and their mean, the best method first; or None."""
-    of_set = {name: found for name in SETS if len(found := ranks(fits, name)) > 1}
+    shared = {name: own for name in SETS if len(own := on_shared_folds(fits, name)) > 1}
+    of_set = {name: ranks(own, name) for name, own in shared.items()}
     rows = []
     for method in METHODS:
         own = [found[method] for found in of_set.values() if method in found]
@@ -86,7 +98,8 @@ def rank_table(fits):
             cells = [f"{found[method]:g}" if method in found else "" for found in of_set.values()]
             shown = f"**{label(method)}**" if method == REFERENCE else label(method)
             rows.append((-len(own), np.mean(own), [shown, *cells, f"{np.mean(own):.1f}{note}"]))
-    head = ["", *(f"{name}, of {len(found)}" for name, found in of_set.items()), "mean rank"]
+    names = [f"{name}: {n_folds(own)}, of {len(own)}" for name, own in shared.items()]
+    head = ["", *names, "mean rank"]
     return table(head, [cells for *_, cells in sorted(rows)]) if rows else None
 
 
@@ -236,7 +249,8 @@ def our_sections(fits, methods, grid):
     if ranking := rank_table(fits):
         sections += [
             "### Ranks",
-            "By mean score, 1 is the best, among the methods that have all folds of a data set."
+            "By mean score on the folds that all methods have, 1 is the best. How many folds and"
+            " methods there are is in the head; ranks by few folds are hardly more than chance."
             f" {REFERENCE} competes with its search only, not also with its variants. Look at the"
             " standard errors above before making much of a rank.",
             ranking,
@@ -251,8 +265,8 @@ def our_sections(fits, methods, grid):
         f"![Score against CPU seconds, one panel per data set](results/{draw_pareto(fits).name})",
         "### Differences",
         f"Difference from {REFERENCE} in percentage points, on the same folds, with the p-value of"
-        " the paired t-test corrected for overlapping training sets (Nadeau and Bengio); the"
-        " p-values are not corrected for the number of methods.",
+        " the paired t-test corrected for overlapping training sets (Nadeau and Bengio), if there"
+        f" are at least {FEWEST_FOLDS}; the p-values are not corrected for the number of methods.",
         table(head, differences),
     ]
     return sections

@@ -141,7 +141,8 @@ def test_committed_results_are_found_by_the_grids():
     run = protocol.Run()
     for method in ("LoFI", "LoFI, defaults", "WL", "WL-OA"):
         for name in protocol.SETS:
-            assert ranking.is_whole(run.chosen(name, method, "small"), name), (method, name)
+            folds = protocol.folds_of(name, list(range(protocol.N_FOLDS)))
+            assert len(run.chosen(name, method, "small")) == len(folds), (method, name)
 
 
 def peer_names():
@@ -344,16 +345,26 @@ def three_methods(monkeypatch):
     }
 
 
-def test_ranks_are_of_methods_with_all_folds_and_equals_share_one(three_methods):
-    assert ranking.ranks(three_methods, "A") == {"LoFI": 1.5, "GIN": 1.5}
-    assert ranking.ranks(three_methods, "ZINC") == {"LoFI": 2, "GIN": 3, "ECC": 1}
+def test_ranks_are_on_the_folds_that_all_have_and_equals_share_one(three_methods):
+    def ranks(name):
+        return ranking.ranks(ranking.on_shared_folds(three_methods, name), name)
+
+    assert ranks("A") == {"LoFI": 3, "GIN": 2, "ECC": 1}  # of the first five folds
+    assert ranks("ZINC") == {"LoFI": 2, "GIN": 3, "ECC": 1}
+    three_methods["ECC", "A"] = []
+    assert ranks("A") == {"LoFI": 1.5, "GIN": 1.5}
+    shared = ranking.on_shared_folds(three_methods, "A", variants=("LoFI, defaults",))
+    assert list(shared) == ["LoFI", "LoFI, defaults", "GIN"]
+    three_methods["GIN", "A"] = [{"fold": 10, "test": 0.5}]
+    assert ranking.on_shared_folds(three_methods, "A") == {}
 
 
 def test_the_table_of_ranks_has_the_best_of_those_with_all_sets_first(three_methods):
     from benchmarks import table
 
+    three_methods["ECC", "A"] = []
     head, _, *rows = table.rank_table(three_methods).splitlines()
-    assert head == "|  | A, of 2 | ZINC, of 3 | mean rank |"
+    assert head == "|  | A: 10 folds, of 2 | ZINC: 1 fold, of 3 | mean rank |"
     assert rows == [
         "| **LoFI** | 1.5 | 2 | 1.8 |",
         "| GIN | 1.5 | 3 | 2.2 |",
@@ -372,7 +383,7 @@ def test_cells_tell_folds_configurations_and_who_sees_bonds(three_methods, monke
     assert "| ECC (bonds) | 90.00 ± 0.00 (5 folds) | 0.200 |" in scores
     assert "| GIN | 3.0 (2 of 1.5) | 1.0 (2 of 0.5) | 0.01 |" in costs
     assert "| ECC (bonds) | 1.0 (2 of 0.5) | 0.05 (2 of 0.025) | 0.00 |" in costs
-    assert "| ECC (bonds) |  |  |" in differences  # five folds are too few for the test
+    assert "| ECC (bonds) | +12.00 (p = 0.126, 5 folds) |  |" in differences
     assert ranking.label("ECC", "A") == "ECC"  # where edges have no labels
     assert ranking.label("ECC", "ZINC") == "ECC (bonds)"
 
@@ -407,15 +418,17 @@ def test_labels_stand_apart_and_inside():
     plt.close(figure)
 
 
-def test_the_pareto_figure_shows_whole_methods_only(three_methods, monkeypatch, tmp_path):
+def test_the_pareto_figure_shows_the_folds_that_all_have(three_methods, monkeypatch, tmp_path):
     from benchmarks import figures, pareto
 
     monkeypatch.setattr(figures, "FOLDER", tmp_path)
     panels = []
     monkeypatch.setattr(pareto, "write_labels", lambda *panel: panels.append(panel))
     assert pareto.draw_pareto(three_methods).stat().st_size > 10_000
-    (*_, front, names, colors), (*_, zinc_names, _) = panels
-    assert names == ["LoFI", "LoFI, defaults", "GIN"]
-    assert zinc_names == [*names, "ECC (bonds)"]
+    (ax, points, _, front, names, colors), (*_, zinc_names, _) = panels
+    assert ax.get_title(loc="left") == "A, 5 folds"
+    assert names == ["LoFI", "LoFI, defaults", "GIN", "ECC"]
+    assert zinc_names == [*names[:-1], "ECC (bonds)"]
+    np.testing.assert_allclose(points[0], [1, 78])  # LoFI has 80 in ten folds
     assert front[0].tolist() == [1.0, 99.0]  # LoFI, defaults is as cheap as LoFI, and better
-    assert colors == [pareto.OURS, pareto.OURS, pareto.OTHER]
+    assert colors == [pareto.OURS, pareto.OURS, pareto.OTHER, pareto.OTHER]
