@@ -23,6 +23,7 @@ import safetensors.numpy
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from safetensors import SafetensorError
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 Arrays = dict[str, NDArray[Any]]
@@ -312,7 +313,9 @@ def _of_state(kind: Any, state: dict[str, Any]) -> Any:
     if is_dataclass(kind):
         value = kind(**state)  # type: ignore[operator]
     else:
-        value = kind.__new__(kind)
+        # An estimator starts with its defaults: those parameters that it did not have in the
+        # version of scikit-learn which wrote the file.
+        value = kind() if issubclass(kind, BaseEstimator) else kind.__new__(kind)
         if hasattr(value, "__setstate__"):  # scikit-learn's, which warns of other versions
             value.__setstate__(state)
         else:

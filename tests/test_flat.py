@@ -60,7 +60,7 @@ def test_the_loader_gives_every_graph_once():
         assert torch.bincount(batch.graphs.graph).tolist() == [1 + i % 5 for i in y.tolist()]
 
 
-@pytest.mark.parametrize("per_what", ["node", "edge", "graph", "padded", "member"])
+@pytest.mark.parametrize("per_what", ["node", "edge", "graph", "member"])
 def test_batches_that_do_not_fit_are_refused_before_the_first(per_what, monkeypatch):
     graphs = GraphSet.from_networkx([nx.path_graph(9), nx.path_graph(2)])
     network = FlatNetwork()
