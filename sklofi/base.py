@@ -34,10 +34,10 @@ from sklofi.checkpoints import (
     net_state,
     restore_net,
 )
-from sklofi.egonets import is_too_large, memory_size
 from sklofi.encoding import NodeEncoder
 from sklofi.graphs import as_graph_set
 from sklofi.loading import BatchLoader
+from sklofi.memory import is_too_large, memory_size
 from sklofi.reading import DEFAULT_NODE_LABEL
 from sklofi.storage import SavedEstimator
 from sklofi.targets import check_training_data

@@ -21,13 +21,12 @@ from sklofi.egonets import (
     class_table,
     egonet_sizes,
     has_egonets,
-    is_too_large,
-    memory_size,
 )
 from sklofi.encoding import NodeEncoder
 from sklofi.fast import CountMatrix
 from sklofi.graphs import GraphSet, offsets_of, take_segments
 from sklofi.loading import EncodedGraphs, Rows
+from sklofi.memory import is_too_large, memory_size
 from sklofi.nn import LoFINetwork
 
 # Batches are prepared together up to so many nodes, and up to a scratch array of so many

@@ -7,9 +7,7 @@ are categories, many egonets hold the same members as far as a layer can see;
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csgraph
 
 from sklofi.graphs import GraphSet, take_segments
+from sklofi.memory import is_too_large, memory_size
 
 # Where more than this share of the nodes are in a class of their own, looking for equals
 # costs more than it saves.
@@ -25,9 +24,6 @@ WORTHWHILE_SHARE = 0.9
 
 # What the construction of an incidence takes at its peak, for each entry of the result.
 BYTES_PER_MEMBER = 24
-
-# Where Linux says how much memory a container may use.
-CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
 
 def egonet_incidence(graphs: GraphSet, radius: int) -> sp.csr_array:
@@ -149,23 +145,6 @@ def _check_size(graphs: GraphSet, bound: NDArray[np.float64], radius: int) -> No
             f" {memory_size() / 2**30:.1f} GiB of memory. The most are in graph {graph}, with"
             f" {n_nodes:,} nodes. Use a smaller radius, or leave out the largest graphs."
         )
-
-
-def is_too_large(n_bytes: float) -> bool:
-    """Whether something takes more than half of the memory, and so should not be begun."""
-    return n_bytes > memory_size() / 2
-
-
-def memory_size() -> float:
-    """Memory of this machine in bytes, or of the container that limits it."""
-    try:
-        size = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    except (AttributeError, OSError, ValueError):  # not a Unix
-        return 8 * 2.0**30
-    try:
-        return min(size, float(CONTAINER_LIMIT.read_text()))
-    except (OSError, ValueError):  # no container, or no limit ("max")
-        return size
 
 
 @dataclass(frozen=True, eq=False)

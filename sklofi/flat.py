@@ -11,10 +11,11 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sklofi.egonets import egonet_sizes, is_too_large, memory_size
+from sklofi.egonets import egonet_sizes
 from sklofi.encoding import EdgeEncoder, NodeEncoder
 from sklofi.graphs import GraphSet, take_segments
 from sklofi.loading import EncodedGraphs, Rows
+from sklofi.memory import is_too_large, memory_size
 from sklofi.networks import FlatGraphs, FlatNetwork
 
 # What is taken for each number that a network keeps, with its gradient and what becomes of it.

@@ -24,7 +24,6 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, check_memory
 
-from sklofi.egonets import is_too_large, memory_size
 from sklofi.gram import (
     FunctionKernel,
     GraKeLKernel,
@@ -35,6 +34,7 @@ from sklofi.gram import (
     normalize_kernel,
 )
 from sklofi.graphs import GraphSet, as_graph_set
+from sklofi.memory import is_too_large, memory_size
 from sklofi.paths import ShortestPathVectorizer
 from sklofi.reading import DEFAULT_NODE_LABEL
 from sklofi.storage import CHECKS, SavedEstimator

@@ -25,10 +25,10 @@ from sklofi.egonets import (
     count_classes,
     distinct_rows,
     first_positions,
-    is_too_large,
     neighbor_nodes,
 )
 from sklofi.graphs import GraphSet, as_graph_set, check_same_labelling, offsets_of
+from sklofi.memory import is_too_large
 from sklofi.reading import DEFAULT_NODE_LABEL, show
 from sklofi.storage import SavedEstimator
 

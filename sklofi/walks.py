@@ -15,9 +15,10 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
-from sklofi.egonets import adjacency, is_too_large, memory_size
+from sklofi.egonets import adjacency
 from sklofi.gram import normalize_kernel
 from sklofi.graphs import GraphSet, as_graph_set, check_same_labelling
+from sklofi.memory import is_too_large, memory_size
 from sklofi.reading import DEFAULT_NODE_LABEL
 from sklofi.storage import CHECKS, SavedEstimator
 from sklofi.vectorizers import (

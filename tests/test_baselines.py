@@ -16,6 +16,7 @@ from sklearn.base import clone
 
 import sklofi
 import sklofi.checkpoints
+import sklofi.memory
 from helpers import SURROUNDINGS, global_state
 from sklofi import GraphSet, LoFIClassifier, baselines, compare
 from sklofi.base import BaseNetwork
@@ -305,7 +306,7 @@ def test_numbers_of_numpy_can_be_searched(motifs):
 def test_egonets_of_hubs_are_counted_before_they_are_made(monkeypatch):
     graphs = [nx.star_graph(300)] * 4
     peer = baselines.KerGNNClassifier(radius=2, early_stopping=False, max_epochs=1)
-    monkeypatch.setattr(sklofi.egonets, "memory_size", lambda: 2**30)
+    monkeypatch.setattr(sklofi.memory, "memory_size", lambda: 2**30)
     with pytest.raises(MemoryError, match="A batch of 4 graphs with 1,204 nodes and 2,400 edges"):
         peer.fit(graphs, [0, 1, 0, 1])
     peer.set_params(radius=70).fit([nx.path_graph(4 + i % 3) for i in range(4)], [0, 1, 0, 1])
@@ -320,7 +321,7 @@ def test_diffpool_takes_large_graphs_beside_small_ones(motifs):
 
 
 def test_a_first_partial_fit_that_fails_leaves_nothing_behind(monkeypatch):
-    monkeypatch.setattr(sklofi.egonets, "memory_size", lambda: 2**20)
+    monkeypatch.setattr(sklofi.memory, "memory_size", lambda: 2**20)
     peer = baselines.GINClassifier()
     with pytest.raises(MemoryError):
         peer.partial_fit([nx.path_graph(500)] * 4, [0, 1, 0, 1])
@@ -353,7 +354,7 @@ def test_a_network_that_does_not_fit_is_refused(motifs, kind, name, width):
 
 
 def test_a_batch_that_does_not_fit_is_refused(monkeypatch):
-    monkeypatch.setattr(sklofi.egonets, "memory_size", lambda: 2**20)
+    monkeypatch.setattr(sklofi.memory, "memory_size", lambda: 2**20)
     graphs = [nx.path_graph(500)] * 4
     with pytest.raises(MemoryError, match="A batch of 4 graphs with 2,000 nodes and 3,992 edges"):
         baselines.GINClassifier(early_stopping=False).fit(graphs, [0, 1, 0, 1])

@@ -8,7 +8,7 @@ import torch
 from numpy.testing import assert_allclose, assert_array_equal
 from torch.testing import assert_close
 
-from sklofi import GraphSet, batches, egonets
+from sklofi import GraphSet, batches, memory
 from sklofi.batches import GraphDataset
 from sklofi.egonets import egonet_incidence, has_egonets
 from sklofi.encoding import NodeEncoder
@@ -175,7 +175,7 @@ def test_a_small_part_does_not_pay_for_the_whole():
 
 
 def test_a_graph_that_is_too_large_can_be_left_out(monkeypatch):
-    monkeypatch.setattr(egonets, "memory_size", lambda: 64 * 2.0**30)
+    monkeypatch.setattr(memory, "memory_size", lambda: 64 * 2.0**30)
     graphs = GraphSet.from_networkx([nx.path_graph(4), nx.star_graph(200_000)])
     with pytest.raises(MemoryError, match="Use a smaller radius, or leave out the largest"):
         dataset(graphs, radius=2)
@@ -269,8 +269,8 @@ def test_batches_that_do_not_fit_are_refused_before_the_first(
         (1, 8, "A batch of 1 graphs has 9 different nodes, which take"),
         (3, 9, "A batch of 3 graphs has 12 different nodes, which take"),
     ]:
-        memory = 2.0 * n_fitting * bytes_per_class
-        monkeypatch.setattr(egonets, "memory_size", lambda size=memory: size)
+        size = 2.0 * n_fitting * bytes_per_class
+        monkeypatch.setattr(memory, "memory_size", lambda size=size: size)
         loader = BatchLoader(data, batch_size, gradients=gradients)
         assert len(list(loader)) == len(loader)  # nobody knows what it is for
         loader.network = network

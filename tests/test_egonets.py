@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 
 import helpers
-from sklofi import GraphSet, egonets
+from sklofi import GraphSet, egonets, memory
 from sklofi.egonets import class_table, distinct_rows, egonet_incidence, node_classes
 
 
@@ -48,7 +48,7 @@ def test_egonets_of_a_slice_are_a_block_of_the_whole():
 
 def test_a_hub_with_a_large_radius_is_refused_before_it_is_built(monkeypatch):
     """The leaves of a star with 200,000 of them all see each other within two steps."""
-    monkeypatch.setattr(egonets, "memory_size", lambda: 64 * 2.0**30)
+    monkeypatch.setattr(memory, "memory_size", lambda: 64 * 2.0**30)
     graphs = GraphSet.from_networkx([nx.path_graph(3), nx.star_graph(200_000)])
     egonet_incidence(graphs, 1)
     with pytest.raises(
@@ -68,7 +68,7 @@ def test_many_small_parts_are_not_taken_for_a_large_one(monkeypatch):
         n_members = egonet_incidence(graphs, 2).nnz
         needed = egonets.BYTES_PER_MEMBER * n_members
         with monkeypatch.context() as patch:
-            patch.setattr(egonets, "memory_size", lambda n=needed * slack: 2 * n)
+            patch.setattr(memory, "memory_size", lambda n=needed * slack: 2 * n)
             assert egonet_incidence(copy.copy(graphs), 2).nnz == n_members
 
 
@@ -77,19 +77,19 @@ def test_the_bound_on_the_size_is_an_upper_one(radius, monkeypatch):
     graphs = GraphSet.from_networkx(odd_graphs())
     n_members = egonet_incidence(graphs, radius).nnz
     needed = egonets.BYTES_PER_MEMBER * n_members
-    monkeypatch.setattr(egonets, "memory_size", lambda: 2 * (needed - 1))
+    monkeypatch.setattr(memory, "memory_size", lambda: 2 * (needed - 1))
     with pytest.raises(MemoryError):
         egonet_incidence(copy.copy(graphs), radius)
 
 
 def test_the_limit_of_a_container_counts(monkeypatch, tmp_path):
     limit = tmp_path / "memory.max"
-    monkeypatch.setattr(egonets, "CONTAINER_LIMIT", limit)
-    unlimited = egonets.memory_size()
+    monkeypatch.setattr(memory, "CONTAINER_LIMIT", limit)
+    unlimited = memory.memory_size()
     limit.write_text("max\n")
-    assert egonets.memory_size() == unlimited
+    assert memory.memory_size() == unlimited
     limit.write_text("1000000\n")
-    assert egonets.memory_size() == 1e6
+    assert memory.memory_size() == 1e6
 
 
 def labelled_graphs():

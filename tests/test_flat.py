@@ -5,7 +5,7 @@ import torch
 from torch.testing import assert_close
 
 from helpers import odd_graphs
-from sklofi import GraphSet, egonets
+from sklofi import GraphSet, memory
 from sklofi.encoding import EdgeEncoder, NodeEncoder
 from sklofi.flat import FlatDataset
 from sklofi.loading import BatchLoader
@@ -66,11 +66,11 @@ def test_batches_that_do_not_fit_are_refused_before_the_first(per_what, monkeypa
     network = FlatNetwork()
     network.radius = 2  # of egonets, if they count
     setattr(network, f"numbers_per_{per_what}", 2**20)
-    monkeypatch.setattr(egonets, "memory_size", lambda: 2**34)
+    monkeypatch.setattr(memory, "memory_size", lambda: 2**34)
     loader = BatchLoader(dataset(graphs), 2, gradients=True)
     loader.network = network
     assert len([*loader]) == 1
-    monkeypatch.setattr(egonets, "memory_size", lambda: 2**20)
+    monkeypatch.setattr(memory, "memory_size", lambda: 2**20)
     with pytest.raises(MemoryError, match="A batch of 2 graphs with 11 nodes and 18 edges takes"):
         iter(loader)
 

@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, SVR, LinearSVC
 
 from helpers import odd_graphs
-from sklofi import GraphKernelSVC, GraphKernelSVR, GraphSet, WLVectorizer, egonets, gram, kernels
+from sklofi import GraphKernelSVC, GraphKernelSVR, GraphSet, WLVectorizer, gram, kernels
 from sklofi.datasets import load_graph_atlas, make_motif_graphs
 from sklofi.fingerprints import FingerprintVectorizer
 from sklofi.kernels import (
@@ -493,7 +493,7 @@ def test_weights_with_which_the_solver_would_not_end_are_refused(machine):
 
 def test_a_kernel_matrix_that_does_not_fit_is_refused(motifs, monkeypatch):
     graphs, y = motifs
-    monkeypatch.setattr(egonets, "memory_size", lambda: 24 * len(y) ** 2 * 2 - 1)
+    monkeypatch.setattr("sklofi.memory.memory_size", lambda: 24 * len(y) ** 2 * 2 - 1)
     with pytest.raises(MemoryError, match=r'kernel matrix of \d+ graphs .* Use solver="linear"'):
         GraphKernelSVC().fit(graphs, y)
     GraphKernelSVC(solver="linear").fit(graphs, y)
