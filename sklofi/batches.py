@@ -16,12 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from sklofi.egonets import (
-    ClassTable,
-    class_table,
-    egonet_sizes,
-    has_egonets,
-)
+from sklofi.egonets import ClassTable, class_table, egonet_sizes, has_egonets
 from sklofi.encoding import NodeEncoder
 from sklofi.fast import CountMatrix
 from sklofi.graphs import GraphSet, offsets_of, take_segments
