@@ -101,7 +101,8 @@ class NodeEncoder:
 class EdgeEncoder:
     """How the edges of a training set become vectors: the one-hot code of their label.
 
-    Edges without labels all have the same one, a constant column.
+    Edges without labels all have the same one, a constant column. There are few labels and
+    many edges, so that an edge has the number of its kind, and a kind has the vector.
     """
 
     labels: tuple[Hashable, ...]
@@ -139,14 +140,18 @@ class EdgeEncoder:
                 ' graph has. Set handle_unknown="ignore" to take it as an all-zero vector.'
             )
 
-    def encode(self, graphs: GraphSet, edges: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Vectors of some edges, of shape (len(edges), n_columns)."""
-        if graphs.edge_label_ids is None:
-            return np.ones((len(edges), self.n_columns), dtype=np.float32)
-        columns = columns_of(graphs.edge_labels, self.labels)
-        x = np.zeros((len(edges), self.n_columns), dtype=np.float32)
-        fill_one_hot(x, columns[graphs.edge_label_ids[edges]], len(self.labels))
+    def features(self) -> NDArray[np.float32]:
+        """Vectors of all kinds, of shape (n_kinds, n_columns): the last is of unknown labels."""
+        n_labels = len(self.labels)
+        x = np.zeros((n_labels + 1, self.n_columns), dtype=np.float32)
+        fill_one_hot(x, np.arange(n_labels + 1), n_labels)
         return x
+
+    def kinds(self, graphs: GraphSet, edges: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The kinds of some edges."""
+        if graphs.edge_label_ids is None:
+            return np.zeros(len(edges), dtype=np.int64)
+        return columns_of(graphs.edge_labels, self.labels)[graphs.edge_label_ids[edges]]
 
 
 def columns_of(labels: Sequence[Hashable], known: Sequence[Hashable]) -> NDArray[np.int64]:

@@ -77,15 +77,17 @@ class FlatDataset(EncodedGraphs):
         receivers = np.repeat(np.arange(len(nodes)), np.diff(edge_offsets))
         senders = graphs.neighbors[edges] + node_offsets[graph[receivers]]
         x = self.encoder.encode(graphs, nodes, self._label_columns)
-        edge_features = None
+        edge_features = edge_kinds = None
         if self.edge_encoder is not None:
-            edge_features = torch.from_numpy(self.edge_encoder.encode(graphs, edges))
+            edge_features = torch.from_numpy(self.edge_encoder.features())
+            edge_kinds = torch.from_numpy(self.edge_encoder.kinds(graphs, edges))
         flat = FlatGraphs(
             torch.from_numpy(x),
             torch.from_numpy(np.stack([senders, receivers])),
             torch.from_numpy(graph),
             len(rows),
             edge_features,
+            edge_kinds,
         )
         return FlatBatch(flat, self.weight[rows])
 

@@ -472,9 +472,10 @@ class ECCLayer(nn.Module):
     r"""A convolution whose filter depends on the edge, and batch normalisation.
 
     The network that makes filters of edges is
-    :math:`F(e) = \sum_k r_k(e) F_k + F_0` with :math:`r(e) = \mathrm{ReLU}(V e + c)`. So
-    each node is filtered once by each :math:`F_k`, and edges mix the results: the
-    numbers of PyTorch Geometric's ``NNConv``, without a matrix for each edge.
+    :math:`F(e) = \sum_k r_k(e) F_k + F_0` with :math:`r(e) = \mathrm{ReLU}(V e + c)`. Each
+    node is filtered once for each kind of edge; or, if there are more kinds than
+    :math:`F_k`, once by each of these, and edges mix the results. The numbers are those of
+    PyTorch Geometric's ``NNConv``, without a matrix for each edge.
     """
 
     def __init__(
@@ -487,22 +488,33 @@ class ECCLayer(nn.Module):
         self.root = nn.Linear(n_inputs, n_outputs)
         self.norm = Norm(n_outputs)
 
-    def forward(self, x: Tensor, edge_index: Tensor, edge_features: Tensor) -> Tensor:
-        return self.norm(self.convolve(x, edge_index, edge_features))
+    def forward(
+        self, x: Tensor, edge_index: Tensor, edge_features: Tensor, edge_kinds: Tensor
+    ) -> Tensor:
+        return self.norm(self.convolve(x, edge_index, edge_features, edge_kinds))
 
-    def convolve(self, x: Tensor, edge_index: Tensor, edge_features: Tensor) -> Tensor:
+    def convolve(
+        self, x: Tensor, edge_index: Tensor, edge_features: Tensor, edge_kinds: Tensor
+    ) -> Tensor:
         source, target = edge_index
-        n_filters, _, n_outputs = self.filters.shape
-        filtered = x @ self.filters.transpose(0, 1).flatten(1)  # (n_nodes, n_filters * n_outputs)
-        filtered = filtered.view(len(x), n_filters, n_outputs)
-        mixture = torch.relu(self.mixture(edge_features))  # (n_edges, n_filters - 1)
-        mixture = F.pad(mixture, (0, 1), value=1.0)
-        messages = torch.einsum(
-            "ek,eko->eo", mixture, filtered.index_select(0, source)
-        )  # (n_edges, n_outputs)
-        total = torch.zeros_like(filtered[:, 0]).index_add(0, target, messages)
+        mixture = torch.relu(self.mixture(edge_features))
+        mixture = F.pad(mixture, (0, 1), value=1.0)  # (n_kinds, n_filters)
+        if len(mixture) <= len(self.filters):
+            filtered = filter_nodes(x, torch.tensordot(mixture, self.filters, dims=1))
+            rows = source * len(mixture) + edge_kinds
+            messages = filtered.flatten(0, 1).index_select(0, rows)  # (n_edges, n_outputs)
+        else:
+            filtered = filter_nodes(x, self.filters).index_select(0, source)
+            messages = torch.einsum("ek,eko->eo", mixture.index_select(0, edge_kinds), filtered)
+        total = x.new_zeros(len(x), self.filters.shape[2]).index_add(0, target, messages)
         n_neighbours = torch.bincount(target, minlength=len(x)).clamp(min=1)
         return total / n_neighbours[:, None] + self.root(x)
+
+
+def filter_nodes(x: Tensor, filters: Tensor) -> Tensor:
+    """All nodes through all matrices, of shape (n_nodes, n_filters, n_outputs)."""
+    n_filters, _, n_outputs = filters.shape
+    return (x @ filters.transpose(0, 1).flatten(1)).view(len(x), n_filters, n_outputs)
 
 
 class ECC(StackedNetwork):
@@ -567,15 +579,18 @@ class ECC(StackedNetwork):
         ]
         output = Perceptron(n_hidden, n_hidden, n_outputs, dropout)
         super().__init__(layers, output, dropout=dropout, pooling=pooling)
-        n_filtered = (n_edge_hidden + 1) * n_hidden
+        n_filtered = (min(n_edge_features, n_edge_hidden) + 1) * n_hidden
         self.numbers_per_node = n_filtered + 6 * n_layers * n_hidden
-        self.numbers_per_edge = n_layers * (n_filtered + 2 * n_edge_hidden)
+        is_mixed = n_edge_features > n_edge_hidden
+        self.numbers_per_edge = n_layers * (
+            n_filtered + 2 * n_edge_hidden if is_mixed else 2 * n_hidden
+        )
 
     def edges(self, graphs: FlatGraphs) -> tuple[Tensor, ...]:
-        edge_features = graphs.edge_features
-        if edge_features is None:
-            edge_features = graphs.x.new_ones(graphs.edge_index.shape[1], 1)
-        return graphs.edge_index, edge_features
+        if graphs.edge_features is None or graphs.edge_kinds is None:
+            one_kind = torch.zeros_like(graphs.edge_index[0])
+            return graphs.edge_index, graphs.x.new_ones(1, 1), one_kind
+        return graphs.edge_index, graphs.edge_features, graphs.edge_kinds
 
 
 class SFALayer(nn.Module):

@@ -34,16 +34,17 @@ class FlatGraphs:
     edge_index: Tensor  # (2, n_edges): messages go from nodes in row 0 to nodes in row 1
     graph: Tensor  # (n_nodes,): the graph of each node, ascending
     n_graphs: int
-    edge_features: Tensor | None = None  # (n_edges, n_edge_features)
+    edge_features: Tensor | None = None  # (n_kinds, n_edge_features): of each kind of edge
+    edge_kinds: Tensor | None = None  # (n_edges,): rows of edge_features
 
     def to(self, device: str | torch.device) -> FlatGraphs:
-        edge_features = None if self.edge_features is None else self.edge_features.to(device)
         return FlatGraphs(
             self.x.to(device),
             self.edge_index.to(device),
             self.graph.to(device),
             self.n_graphs,
-            edge_features,
+            None if self.edge_features is None else self.edge_features.to(device),
+            None if self.edge_kinds is None else self.edge_kinds.to(device),
         )
 
 

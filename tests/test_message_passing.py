@@ -21,7 +21,7 @@ from sklofi.message_passing import (
 from sklofi.networks import FlatGraphs
 
 NETWORKS = [DeepMultisets, GCN, GraphSAGE, GIN, SGIN, GAT, ECC, SFAGNN]
-N_FEATURES, N_EDGE_FEATURES, N_OUTPUTS = 3, 2, 2
+N_FEATURES, N_EDGE_FEATURES, N_KINDS, N_OUTPUTS = 3, 2, 4, 2
 
 # Edges that go one way and both ways, a loop, a node without edges, a graph of one node, and
 # a triangle with a tail.
@@ -48,8 +48,9 @@ def flat_graphs(sizes, edges, generator, dtype=torch.float64, n_features=N_FEATU
     x = torch.randn(sum(sizes), n_features, generator=generator, dtype=dtype)
     edge_index = torch.tensor(edges, dtype=torch.int64).reshape(-1, 2).T
     graph = torch.repeat_interleave(torch.tensor(sizes))
-    edge_features = torch.randn(len(edges), N_EDGE_FEATURES, generator=generator, dtype=dtype)
-    return FlatGraphs(x, edge_index, graph, len(sizes), edge_features)
+    edge_features = torch.randn(N_KINDS, N_EDGE_FEATURES, generator=generator, dtype=dtype)
+    edge_kinds = torch.randint(N_KINDS, (len(edges),), generator=generator)
+    return FlatGraphs(x, edge_index, graph, len(sizes), edge_features, edge_kinds)
 
 
 def build(network_class, *, dtype=torch.float64, n_features=N_FEATURES, seed=0, **kwargs):
@@ -75,6 +76,10 @@ def scramble_(network, generator):
             elif tensor.is_floating_point():
                 tensor.normal_(0, 0.5, generator=generator)
     return network
+
+
+def features_of_edges(graphs):
+    return graphs.edge_features[graphs.edge_kinds]
 
 
 def adjacency(graphs):
@@ -237,12 +242,14 @@ def test_gat_equals_attention_written_out(graphs, generator):
     assert_same(network, formula, graphs)
 
 
+@pytest.mark.parametrize("n_edge_hidden", [N_KINDS - 2, N_KINDS - 1, N_KINDS])
 @pytest.mark.parametrize("labelled", [True, False])
-def test_ecc_equals_a_matrix_for_each_edge(graphs, generator, labelled):
+def test_ecc_equals_a_matrix_for_each_edge(graphs, generator, labelled, n_edge_hidden):
     n_edge_features = N_EDGE_FEATURES if labelled else 1
     if not labelled:
-        graphs = replace(graphs, edge_features=None)
-    network = build(ECC, n_layers=2, n_hidden=4, dropout=0.0, n_edge_features=n_edge_features)
+        graphs = replace(graphs, edge_features=None, edge_kinds=None)
+    widths = {"n_edge_features": n_edge_features, "n_edge_hidden": n_edge_hidden}
+    network = build(ECC, n_layers=2, n_hidden=4, dropout=0.0, **widths)
     scramble_(network, generator).train()
 
     def formula(graphs):
@@ -250,7 +257,7 @@ def test_ecc_equals_a_matrix_for_each_edge(graphs, generator, labelled):
         for layer in network.layers:
             totals, degrees = [0.0] * len(x), [0] * len(x)
             for number, (u, v) in enumerate(graphs.edge_index.T.tolist()):
-                edge = graphs.edge_features[number] if labelled else x.new_ones(1)
+                edge = features_of_edges(graphs)[number] if labelled else x.new_ones(1)
                 weights = torch.relu(layer.mixture(edge))
                 matrix = (weights[:, None, None] * layer.filters[:-1]).sum(0) + layer.filters[-1]
                 totals[v] = totals[v] + x[u] @ matrix
@@ -263,9 +270,12 @@ def test_ecc_equals_a_matrix_for_each_edge(graphs, generator, labelled):
     assert_same(network, formula, graphs)
 
 
-def test_ecc_layer_equals_nnconv(graphs, generator):
-    layer = scramble_(build(ECC, n_layers=1, n_hidden=4), generator).layers[0]
-    edge_network = nn.Sequential(layer.mixture, nn.ReLU(), nn.Linear(16, N_FEATURES * 4))
+@pytest.mark.parametrize("n_edge_hidden", [N_KINDS - 2, 16])
+def test_ecc_layer_equals_nnconv(graphs, generator, n_edge_hidden):
+    network = build(ECC, n_layers=1, n_hidden=4, n_edge_hidden=n_edge_hidden)
+    layer = scramble_(network, generator).layers[0]
+    filters = nn.Linear(n_edge_hidden, N_FEATURES * 4)
+    edge_network = nn.Sequential(layer.mixture, nn.ReLU(), filters)
     conv = NNConv(N_FEATURES, 4, edge_network, aggr="mean").double()
     with torch.no_grad():
         layer.mixture.weight.copy_(conv.nn[0].weight)
@@ -273,8 +283,9 @@ def test_ecc_layer_equals_nnconv(graphs, generator):
         conv.nn[2].bias.copy_(layer.filters[-1].flatten())
         conv.lin.weight.copy_(layer.root.weight)
         conv.bias.copy_(layer.root.bias)
-    arguments = graphs.x, graphs.edge_index, graphs.edge_features
-    torch.testing.assert_close(layer.convolve(*arguments), conv(*arguments))
+    ours = layer.convolve(graphs.x, *network.edges(graphs))
+    theirs = conv(graphs.x, graphs.edge_index, features_of_edges(graphs))
+    torch.testing.assert_close(ours, theirs)
 
 
 def test_sfagnn_equals_soft_alignment_written_out(graphs, generator):
@@ -343,7 +354,8 @@ def test_graphs_do_not_see_each_other_in_evaluation(generator, network_class):
             graphs.edge_index[:, inside] - start,
             torch.zeros(size, dtype=torch.int64),
             1,
-            graphs.edge_features[inside],
+            graphs.edge_features,
+            graphs.edge_kinds[inside],
         )
         torch.testing.assert_close(
             network(alone), together[number : number + 1], rtol=1e-4, atol=1e-5
@@ -361,7 +373,8 @@ def test_the_order_of_nodes_and_edges_does_not_matter(graphs, generator, network
         order.argsort()[graphs.edge_index][:, edge_order],
         graphs.graph,
         graphs.n_graphs,
-        graphs.edge_features[edge_order],
+        graphs.edge_features,
+        graphs.edge_kinds[edge_order],
     )
     torch.testing.assert_close(network(shuffled), network(graphs))
 
