@@ -15,7 +15,7 @@ from torch.nn import functional as F
 from torch_geometric.nn import GATConv, GCNConv, GINConv, SAGEConv
 from torch_geometric.nn.conv.gcn_conv import gcn_norm
 
-from sklofi.networks import BOUND, FlatGraphs, FlatNetwork, Norm, Perceptron, drop, pool
+from sklofi.networks import FlatGraphs, FlatNetwork, Norm, Perceptron, cut, drop, pool
 
 # As in LoFI: cosines lie in [-1, 1], and at a temperature of 1 a node would be aligned
 # to all points almost equally.
@@ -70,7 +70,7 @@ class StackedNetwork(FlatNetwork):
         edges = self.edges(graphs)
         nodes = [graphs.x]
         for layer in self.layers:
-            x = self.activate(layer(nodes[-1], *edges)).clamp(max=BOUND)  # (n_nodes, width)
+            x = cut(self.activate(layer(nodes[-1], *edges)))  # (n_nodes, width)
             nodes.append(drop(x, self.dropout, self.training and self.drops_nodes, generator))
         return pool(torch.cat(nodes[self.pooled], dim=1), graphs, self.pooling)
 

