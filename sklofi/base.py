@@ -8,7 +8,6 @@ A network, LoFI or a peer of it, says what its module is and which batches it ta
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Hashable
 from dataclasses import dataclass, field, fields
 from numbers import Integral, Real
@@ -34,10 +33,10 @@ from sklofi.checkpoints import (
     net_state,
     restore_net,
 )
+from sklofi.devices import check_device, check_size, is_usable
 from sklofi.encoding import NodeEncoder
 from sklofi.graphs import as_graph_set
 from sklofi.loading import BatchLoader
-from sklofi.memory import is_too_large, memory_size
 from sklofi.reading import DEFAULT_NODE_LABEL
 from sklofi.storage import SavedEstimator
 from sklofi.targets import check_training_data
@@ -61,46 +60,6 @@ except ImportError:  # scikit-learn before 1.9: the callback protocol is simply 
         return method
 
 
-def _check_device(device):
-    """The device to train on, as a string."""
-    if device == "auto":
-        return "cuda" if torch.cuda.is_available() else "cpu"
-    try:
-        torch.empty(0, device=device)
-    except (RuntimeError, AssertionError) as error:
-        raise ValueError(
-            f'device={device!r} cannot be used here: {error} Use "auto" to take a GPU'
-            " where there is one."
-        ) from error
-    return str(device)
-
-
-def _is_usable(device):
-    try:
-        _check_device(device)
-    except ValueError:
-        return False
-    return True
-
-
-def _check_size(network, architecture):
-    """Refuse a network that does not fit into memory, before any is taken."""
-    try:
-        with torch.device("meta"):  # where weights have sizes, but no values
-            n_weights = sum(one.numel() for one in network(**architecture).parameters())
-    except RuntimeError as error:
-        if "overflow" not in str(error):
-            raise
-        n_weights = math.inf  # torch cannot count them
-    n_bytes = BYTES_PER_WEIGHT * n_weights
-    if is_too_large(n_bytes):
-        raise MemoryError(
-            f"A network of {n_weights:,} weights takes {n_bytes / 2**30:,.1f} GiB to train; this"
-            f" machine has {memory_size() / 2**30:.1f} GiB of memory. Use a smaller network: its"
-            f" parameters are {', '.join(f'{k}={v}' for k, v in architecture.items())}."
-        )
-
-
 def _copy_callbacks(callbacks):
     """Copies for skorch, which sets attributes on the callbacks that it uses."""
     for item in callbacks or []:
@@ -117,10 +76,6 @@ def parameter(default, constraint, text):
     """A field of a dataclass that is a parameter of scikit-learn: declared and described once."""
     return field(default=default, metadata={"constraint": constraint, "text": text})
 
-
-# 4 for the weight itself, its gradient, the optimiser's two averages, and the last good and the
-# best value so far.
-BYTES_PER_WEIGHT = 24
 
 AT_LEAST_0 = [Interval(Integral, 0, None, closed="left")]
 AT_LEAST_1 = [Interval(Integral, 1, None, closed="left")]
@@ -467,11 +422,11 @@ class BaseNetwork(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEs
             name: value.item() if isinstance(value, np.generic) else value
             for name, value in architecture.items()
         }
-        _check_size(self._network, architecture)
+        check_size(self._network, architecture)
         generator = torch.Generator().manual_seed(int(random_state.randint(2**31 - 1)))
         callbacks = _copy_callbacks(self.callbacks)
         self.net_ = self._make_net(
-            architecture, self._criterion, _check_device(self.device), generator, callbacks
+            architecture, self._criterion, check_device(self.device), generator, callbacks
         )
         self._start(training, generator)
 
@@ -547,7 +502,7 @@ class BaseNetwork(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEs
             one that was saved, to the last bit.
         """
         if device is not None:
-            _check_device(device)
+            check_device(device)
         return super().load(path, device=device)
 
     def _saved_parameters(self):
@@ -561,12 +516,12 @@ class BaseNetwork(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEs
     def _set_fitted_state(self, state, device=None):
         if device is not None:
             self.device = device
-        elif not _is_usable(self.device):
+        elif not is_usable(self.device):
             self.device = "auto"
         state = dict(state)
         if state["net_"]["architecture"]["n_features"] != state["_encoder"].n_columns:
             raise ValueError("the network does not take the nodes that are described")
-        net = self._restored_net(state.pop("net_"), _check_device(self.device))
+        net = self._restored_net(state.pop("net_"), check_device(self.device))
         vars(self).update(state, net_=net)
 
     @torch.inference_mode(False)  # tensors that are made there can never be trained
@@ -599,6 +554,6 @@ class BaseNetwork(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEs
         super().__setstate__(state)
         if net is not None:
             self.net_ = self._restored_net(
-                net, net["device"] if _is_usable(net["device"]) else "cpu"
+                net, net["device"] if is_usable(net["device"]) else "cpu"
             )
             self.net_.callbacks_ += callbacks

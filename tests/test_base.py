@@ -1,5 +1,4 @@
 import numpy as np
-import torch
 
 import sklofi.base
 from sklofi import LoFIClassifier
@@ -21,9 +20,3 @@ def test_the_validation_part_is_stratified(monkeypatch):
     for seed in range(10):
         LoFIClassifier(max_epochs=1, validation_fraction=0.2, random_state=seed).fit(graphs, y)
     np.testing.assert_allclose(strata, [[10, 2]] * 10, atol=1)
-
-
-def test_auto_is_the_gpu_where_there_is_one(monkeypatch):
-    for available, device in [(True, "cuda"), (False, "cpu")]:
-        monkeypatch.setattr(torch.cuda, "is_available", lambda answer=available: answer)
-        assert sklofi.base._check_device("auto") == device

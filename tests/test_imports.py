@@ -18,6 +18,7 @@ ALLOWED = {
     "storage": set(),
     "graphs": {"reading"},
     "memory": set(),
+    "devices": {"memory"},
     "egonets": {"graphs", "memory"},
     "fast": set(),
     "nn": {"fast"},
@@ -47,7 +48,7 @@ ALLOWED = {
     "checkpoints": {"storage"},
     # The shell of all networks, and the two tasks.
     "base": {
-        *("reading", "graphs", "memory", "storage", "targets", "encoding", "loading"),
+        *("reading", "graphs", "devices", "storage", "targets", "encoding", "loading"),
         *("training", "checkpoints"),
     },
     "tasks": {"base", "targets", "training"},
@@ -69,7 +70,7 @@ ALLOWED = {
 }
 KNOW_NETWORKX = {"reading", "graphs", "tudataset", "datasets", "testing", "drawing"}
 KNOW_TORCH = {
-    *("fast", "nn", "networks", "message_passing", "hierarchies", "graph_filters"),
+    *("devices", "fast", "nn", "networks", "message_passing", "hierarchies", "graph_filters"),
     *("loading", "batches", "flat", "training", "checkpoints", "base", "tasks"),
     *("lofi", "estimators", "peers", "baselines", "attribution", "masks"),
 }

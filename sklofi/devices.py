@@ -1,0 +1,56 @@
+"""Where a network can be computed, and whether there is memory for it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+
+from sklofi.memory import is_too_large, memory_size
+
+# 4 for the weight itself, its gradient, the optimiser's two averages, and the last good and the
+# best value so far.
+BYTES_PER_WEIGHT = 24
+
+
+def check_device(device: str | torch.device) -> str:
+    """The device to train on, as a string."""
+    if device == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise ValueError(
+            f'device={device!r} cannot be used here: {error} Use "auto" to take a GPU'
+            " where there is one."
+        ) from error
+    return str(device)
+
+
+def is_usable(device: str | torch.device) -> bool:
+    """Whether a device can be used here."""
+    try:
+        check_device(device)
+    except ValueError:
+        return False
+    return True
+
+
+def check_size(network: type[torch.nn.Module], architecture: dict[str, Any]) -> None:
+    """Refuse a network that does not fit into memory, before any is taken."""
+    n_weights: float
+    try:
+        with torch.device("meta"):  # where weights have sizes, but no values
+            n_weights = sum(one.numel() for one in network(**architecture).parameters())
+    except RuntimeError as error:
+        if "overflow" not in str(error):
+            raise
+        n_weights = math.inf  # torch cannot count them
+    n_bytes = BYTES_PER_WEIGHT * n_weights
+    if is_too_large(n_bytes):
+        raise MemoryError(
+            f"A network of {n_weights:,} weights takes {n_bytes / 2**30:,.1f} GiB to train; this"
+            f" machine has {memory_size() / 2**30:.1f} GiB of memory. Use a smaller network: its"
+            f" parameters are {', '.join(f'{k}={v}' for k, v in architecture.items())}."
+        )
