@@ -24,6 +24,12 @@ def read_tu(name: str, *, edge_labels: bool = False) -> tuple[list[nx.Graph], np
     return graphs, y
 
 
+def label_by_degree(graphs: list[nx.Graph]) -> None:
+    """Make the degrees of nodes their labels."""
+    for graph in graphs:
+        nx.set_node_attributes(graph, dict(graph.degree), "label")
+
+
 def with_bonds(graphs: list[nx.Graph]) -> GraphSet:
     """A set that holds the labels of edges, if they have any, for those who ask for them."""
     if any("label" in edge for graph in graphs for *_, edge in graph.edges(data=True)):

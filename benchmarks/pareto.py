@@ -50,7 +50,7 @@ def draw_panel(ax, fits, name):
     if not shared:
         return ax.set_axis_off()
     methods = list(shared)
-    is_accuracy = name in protocol.CLASSIFICATION
+    is_accuracy = protocol.has_classes(name)
     values = [scores(own, name) for own in shared.values()]
     means = np.array([value.mean() for value in values])
     errors = np.array([stats.sem(value) if len(value) > 1 else 0.0 for value in values])

@@ -26,7 +26,7 @@ def label(method: str, name: str | None = None) -> str:
 def scores(fits: Fits, name: str) -> np.ndarray:
     """Accuracies in %, or errors, in the order of the folds."""
     values = np.array([fit["test"] for fit in sorted(fits, key=lambda fit: fit["fold"])])
-    return 100 * values if name in protocol.CLASSIFICATION else values
+    return 100 * values if protocol.has_classes(name) else values
 
 
 def cost(fits: Fits) -> float:
@@ -53,7 +53,7 @@ def ranks(fits: dict[str, Fits], name: str) -> dict[str, float]:
     """The rank of each method on a data set, 1 for the best; equals share one."""
     means = np.array([scores(own, name).mean() for own in fits.values()])
     # Rounded, so that equals are equal whatever the order of a sum.
-    best_first = np.round(-means if name in protocol.CLASSIFICATION else means, 9)
+    best_first = np.round(-means if protocol.has_classes(name) else means, 9)
     return dict(zip(fits, stats.rankdata(best_first).tolist(), strict=True))
 
 

@@ -14,7 +14,15 @@ from scipy import stats
 
 from benchmarks.figures import draw_ablations, draw_learning_curves
 from benchmarks.pareto import draw_pareto
-from benchmarks.protocol import CLASSIFICATION, METHODS, N_FOLDS, SETS, Run
+from benchmarks.protocol import (
+    CLASSIFICATION,
+    METHODS,
+    N_FOLDS,
+    SETS,
+    WITH_DEGREES,
+    Run,
+    has_classes,
+)
 from benchmarks.ranking import (
     DEFAULTS,
     REFERENCE,
@@ -53,7 +61,7 @@ def score_cell(fits, name):
     if not fits:
         return ""
     values = scores(fits, name)
-    if name not in CLASSIFICATION:
+    if not has_classes(name):
         return f"{values.mean():.3f}"
     error = stats.sem(values) if len(values) > 1 else float("nan")
     if len(values) == 1:
@@ -79,7 +87,7 @@ def test_cell(fits, reference, name):
     """Whether a method differs from LoFI on the folds that both have."""
     folds = {fit["fold"]: fit["test"] for fit in reference}
     both = [fit["test"] - folds[fit["fold"]] for fit in fits if fit["fold"] in folds]
-    if name not in CLASSIFICATION or len(both) < FEWEST_FOLDS:
+    if not has_classes(name) or len(both) < FEWEST_FOLDS:
         return ""
     p = corrected_t_test(both, test_share=1 / (0.9 * (N_FOLDS - 1)))
     note = "" if len(both) == N_FOLDS else f", {len(both)} folds"
@@ -101,6 +109,30 @@ def rank_table(fits):
     names = [f"{name}: {n_folds(own)}, of {len(own)}" for name, own in shared.items()]
     head = ["", *names, "mean rank"]
     return table(head, [cells for *_, cells in sorted(rows)]) if rows else None
+
+
+def degree_sections(fits):
+    """Scores and ranks where degrees are the labels of nodes that have none; or nothing."""
+    shared = {name: own for name in WITH_DEGREES if len(own := on_shared_folds(fits, name)) > 1}
+    if not shared:
+        return []
+    found = {name: ranks(own, name) for name, own in shared.items()}
+    head, rows = [""], []
+    for name, own in shared.items():
+        head += [WITH_DEGREES[name], name, f"rank: {n_folds(own)}, of {len(own)}"]
+    for method in METHODS:
+        row = []
+        for name in shared:
+            row += [score_cell(fits[method, one], one) for one in (WITH_DEGREES[name], name)]
+            row.append(f"{found[name][method]:g}" if method in found[name] else "")
+        rows += [[method, *row]] if any(fits[method, name] for name in shared) else []
+    return [
+        "### Degrees as labels",
+        "The nodes of the IMDB sets have no labels. Above they are all alike, and networks that"
+        " average over neighbours see next to nothing. Others give them the degrees of nodes; here"
+        " are all methods with degrees as labels, beside what they have without.",
+        table(head, rows),
+    ]
 
 
 def table(head, rows):
@@ -255,6 +287,7 @@ def our_sections(fits, methods, grid):
             " standard errors above before making much of a rank.",
             ranking,
         ]
+    sections += degree_sections(fits)
     sections += [
         "### Costs",
         "CPU seconds per fold, with all configurations of the grid, and in brackets their number"
@@ -274,7 +307,9 @@ def our_sections(fits, methods, grid):
 
 def write(grid):
     run = Run()
-    fits = {(m, name): run.chosen(name, m, grid) for m in METHODS for name in SETS}
+    fits = {
+        (m, name): run.chosen(name, m, grid) for m in METHODS for name in (*SETS, *WITH_DEGREES)
+    }
     methods = [m for m in METHODS if any(fits[m, name] for name in SETS)]
     head = ["", *SETS]
     halving = [

@@ -124,8 +124,27 @@ def test_bonds_are_there_and_change_nothing_for_those_who_ignore_them(small_set)
         np.testing.assert_array_equal(one, other)
 
 
+def test_degrees_are_labels_on_the_same_folds(small_set, monkeypatch):
+    monkeypatch.setattr(protocol, "WITH_DEGREES", {"MUTAG, degrees": "MUTAG"})
+    protocol.FOLDS.write_text(json.dumps(protocol.make_folds()))
+    plain, y, splits = protocol.load("MUTAG")
+    X, same_y, same_splits = protocol.load("MUTAG, degrees")
+    assert plain.label_ids is None
+    for graph in X:
+        assert dict(graph.nodes(data="label")) == dict(graph.degree)
+    np.testing.assert_array_equal(y, same_y)
+    for parts, same_parts in zip(splits, same_splits, strict=True):
+        for part, same_part in zip(parts, same_parts, strict=True):
+            np.testing.assert_array_equal(part, same_part)
+    run_main(monkeypatch, "--sets", "MUTAG, degrees", "--folds", "3")
+    assert {(one["set"], one["fold"]) for one in protocol.read_results().values()} == {
+        ("MUTAG, degrees", 3)
+    }
+    assert len(protocol.Run().chosen("MUTAG, degrees", "kernel", "small")) == 1
+
+
 def test_a_run_begins_with_the_cheap_data_sets(small_set, monkeypatch):
-    assert sorted(protocol.CHEAP_FIRST) == sorted(protocol.SETS)
+    assert sorted(protocol.CHEAP_FIRST) == sorted([*protocol.SETS, *protocol.WITH_DEGREES])
     monkeypatch.setattr(protocol, "CLASSIFICATION", protocol.SETS[:-1])
     protocol.FOLDS.write_text("")
     tasks = []
@@ -333,11 +352,16 @@ def three_methods(monkeypatch):
         monkeypatch.setattr(module, "METHODS", methods)
         monkeypatch.setattr(module, "CLASSIFICATION", ("A",))
         monkeypatch.setattr(module, "SETS", ("A", "ZINC"))
+        monkeypatch.setattr(module, "WITH_DEGREES", {"A, degrees": "A"})
     return {
         ("LoFI", "A"): some_fits(*[0.7, 0.9] * 5),
         ("LoFI, defaults", "A"): some_fits(*[0.99] * 10),
         ("GIN", "A"): some_fits(*[0.8] * 10, cpu_seconds=3),
         ("ECC", "A"): some_fits(*[0.9] * 5),
+        ("LoFI", "A, degrees"): some_fits(*[0.8] * 10),
+        ("LoFI, defaults", "A, degrees"): [],
+        ("GIN", "A, degrees"): some_fits(*[0.9] * 10),
+        ("ECC", "A, degrees"): some_fits(*[0.5] * 10),
         ("LoFI", "ZINC"): some_fits(0.25, cpu_seconds=5),
         ("LoFI, defaults", "ZINC"): some_fits(0.1),
         ("GIN", "ZINC"): some_fits(0.35),
@@ -370,6 +394,21 @@ def test_the_table_of_ranks_has_the_best_of_those_with_all_sets_first(three_meth
         "| GIN | 1.5 | 3 | 2.2 |",
         "| ECC (bonds) |  | 1 | 1.0 (1 sets) |",
     ]
+
+
+def test_degrees_stand_beside_what_there_is_without(three_methods):
+    from benchmarks import table
+
+    *_, text = table.degree_sections(three_methods)
+    assert text.splitlines() == [
+        "|  | A | A, degrees | rank: 10 folds, of 3 |",
+        "|---|---|---|---|",
+        "| LoFI | 80.00 ± 3.33 | 80.00 ± 0.00 | 2 |",
+        "| GIN | 80.00 ± 0.00 | 90.00 ± 0.00 | 1 |",
+        "| ECC | 90.00 ± 0.00 (5 folds) | 50.00 ± 0.00 | 3 |",
+    ]
+    three_methods |= {(method, "A, degrees"): [] for method in protocol.METHODS}
+    assert table.degree_sections(three_methods) == []
 
 
 def test_cells_tell_folds_configurations_and_who_sees_bonds(three_methods, monkeypatch):
