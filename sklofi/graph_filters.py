@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from sklofi.fast import CountMatrix
-from sklofi.networks import FlatGraphs, FlatNetwork, Norm, Perceptron, drop, pool
+from sklofi.networks import FlatGraphs, FlatNetwork, Norm, Perceptron, cut, drop, pool
 
 # Walks multiply with each step, and kernels square what they are given. These bounds are far
 # above the values of sensible graphs, and with them squares of sums stay below 1e38.
@@ -259,7 +259,7 @@ class GraphFilters(nn.Module):
             starts = subgraphs.members(starts)  # (n_members, size * n_filters)
             for walked, ends in self._walk(subgraphs.members(x), subgraphs.edges):
                 kernels.append(subgraphs.owners @ self._sum(starts * self._compare(walked, ends)))
-        stacked = torch.stack(kernels, 1).clamp(-LARGEST_KERNEL, LARGEST_KERNEL)
+        stacked = cut(torch.stack(kernels, 1), LARGEST_KERNEL)
         return stacked.sum(1) if self.add_up else stacked
 
     def _walk(self, walked: Tensor, edges: CountMatrix) -> list[tuple[Tensor, Tensor]]:
@@ -268,7 +268,7 @@ class GraphFilters(nn.Module):
         ends: Tensor = self.features
         walks = []
         for _ in range(self.n_steps):
-            walked = (edges @ walked).clamp(max=LARGEST_WALK)  # (n_members, n_features)
+            walked = cut(edges @ walked, LARGEST_WALK)  # (n_members, n_features)
             ends = adjacency @ ends  # (n_filters, size, n_features)
             walks.append((walked, ends))
         if not self.add_up:
