@@ -335,6 +335,8 @@ class ProgressLog(Callback):
     """A progress bar on a terminal, plain lines elsewhere."""
 
     N_LINES = 20
+    # Without tqdm's epochs per second: a terminal of 80 columns has room for the validation.
+    BAR = "{l_bar}{bar}| {n_fmt}/{total_fmt} [{elapsed}<{remaining}{postfix}]"
     remembered = ()  # in a checkpoint
 
     def __init__(self, title: str, max_epochs: int, verbose: int) -> None:
@@ -347,7 +349,7 @@ class ProgressLog(Callback):
         self.first_epoch = len(net.history)
         self.bar = None
         if sys.stderr.isatty() and not self.every_epoch:
-            self.bar = tqdm(total=self.max_epochs, desc=self.title, unit="epoch")
+            self.bar = tqdm(total=self.max_epochs, desc=self.title, bar_format=self.BAR)
 
     def on_epoch_end(self, net: NeuralNet, **kwargs: Any) -> None:
         epoch = len(net.history) - self.first_epoch
@@ -366,7 +368,7 @@ class ProgressLog(Callback):
 
     def _figures(self, net: NeuralNet) -> str:
         row = net.history[-1]
-        names = ("train_loss", "valid_loss", "valid_score")
+        names = ("valid_score", "valid_loss", "train_loss")
         return ", ".join(f"{name}={row[name]:.4g}" for name in names if name in row)
 
 
