@@ -291,7 +291,8 @@ def our_sections(fits, methods, grid):
     sections += [
         "### Costs",
         "CPU seconds per fold, with all configurations of the grid, and in brackets their number"
-        " and the mean of one; at the end the CPU hours of the row.",
+        " and the mean of one; at the end the CPU hours of the row. Fits had a thread each and ran"
+        " two at a time, some beside other work, which makes CPU seconds more: look at magnitudes.",
         table([*head, "CPU hours"], costs),
         "Score and cost; methods on the line are on the Pareto front: no other is both cheaper and"
         " better.",
