@@ -77,6 +77,11 @@ def parameter(default, constraint, text):
     return field(default=default, metadata={"constraint": constraint, "text": text})
 
 
+def learning_rate(default):
+    constraint = [Interval(Real, 0, None, closed="neither")]
+    return parameter(default, constraint, "Learning rate of the AdamW optimiser.")
+
+
 AT_LEAST_0 = [Interval(Integral, 0, None, closed="left")]
 AT_LEAST_1 = [Interval(Integral, 1, None, closed="left")]
 
@@ -129,11 +134,7 @@ class BaseNetwork(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEs
     max_epochs: int = parameter(
         200, AT_LEAST_1, "Largest number of passes over the training graphs."
     )
-    lr: float = parameter(
-        0.005,
-        [Interval(Real, 0, None, closed="neither")],
-        "Learning rate of the AdamW optimiser.",
-    )
+    lr: float = learning_rate(0.005)
     batch_size: int = parameter(32, AT_LEAST_1, "Number of graphs in a training step.")
     weight_decay: float = parameter(
         0.0,

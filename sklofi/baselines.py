@@ -23,7 +23,7 @@ except ImportError as error:
         'sklofi.baselines needs PyTorch Geometric. Install it with pip install "sklofi[baselines]".'
     ) from error
 
-from sklofi.base import AT_LEAST_0, AT_LEAST_1, parameter
+from sklofi.base import AT_LEAST_0, AT_LEAST_1, learning_rate, parameter
 from sklofi.count_machines import (
     FingerprintClassifier,
     FingerprintRegressor,
@@ -153,6 +153,7 @@ class BaseGIN(Peer):
     )
     dropout: float = dropped(0.5, "Share of the pooled numbers that are dropped in training.")
     pooling: str = pooled("sum")
+    lr: float = learning_rate(0.001)  # sums over graphs are large, and so are their gradients
 
     _network: ClassVar[Any] = GIN
 

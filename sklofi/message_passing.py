@@ -268,6 +268,18 @@ class GINLayer(GINConv):
         self.eps.zero_()  # a buffer if it is not trained
 
 
+class Readout(nn.Linear):
+    """A linear map that is zero at first.
+
+    Sums over graphs are large. With random weights the loss would begin far above that of a
+    guess, and on small data sets it hardly comes down again.
+    """
+
+    def reset_parameters_(self, generator: torch.Generator | None = None) -> None:
+        nn.init.zeros_(self.weight)
+        nn.init.zeros_(self.bias)
+
+
 class GIN(StackedNetwork):
     r"""Graph isomorphism network.
 
@@ -278,8 +290,9 @@ class GIN(StackedNetwork):
 
     where :math:`h^{(0)}` are the node features, and each MLP has two layers, with batch
     normalisation behind both. The readouts of all layers are one linear map of their pooled
-    nodes side by side. Dropout acts on these; in the published code, on the scores of
-    each layer, where a single output of a regression would be dropped as a whole.
+    nodes side by side, which is zero at first. Dropout acts on these; in the published code,
+    on the scores of each layer, where a single output of a regression would be dropped as a
+    whole.
 
     Parameters
     ----------
@@ -325,7 +338,7 @@ class GIN(StackedNetwork):
         layers = [
             self.layer_class(*width, train_eps) for width in widths(n_features, n_hidden, n_layers)
         ]
-        output = nn.Linear(n_features + n_layers * n_hidden, n_outputs)
+        output = Readout(n_features + n_layers * n_hidden, n_outputs)
         super().__init__(layers, output, dropout=dropout, pooling=pooling)
         self.numbers_per_node = 3 * n_features + 10 * n_layers * n_hidden
         self.numbers_per_edge = max(n_features, n_hidden)

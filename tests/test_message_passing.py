@@ -326,9 +326,16 @@ def test_all_values_come_from_the_generator(graphs, network_class):
     assert any(not torch.equal(first[name], other[name]) for name in first)
 
 
+@pytest.mark.parametrize("network_class", [GIN, SGIN])
+def test_sums_over_graphs_begin_with_a_guess(graphs, network_class):
+    network = build(network_class)
+    assert (network(graphs) == 0).all()
+    assert network.embed(graphs).abs().max() > 1
+
+
 @pytest.mark.parametrize("network_class", NETWORKS)
-def test_randomness_comes_from_the_generator(graphs, network_class):
-    network = build(network_class, dropout=0.5).train()
+def test_randomness_comes_from_the_generator(graphs, generator, network_class):
+    network = scramble_(build(network_class, dropout=0.5), generator).train()
     state = torch.get_rng_state()
     first, again, other = (
         network(graphs, torch.Generator().manual_seed(seed)) for seed in (0, 0, 1)
