@@ -8,8 +8,9 @@ A network, LoFI or a peer of it, says what its module is and which batches it ta
 from __future__ import annotations
 
 import copy
+import inspect
 from collections.abc import Hashable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, is_dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -91,7 +92,20 @@ def network_estimator(cls):
 
     The generated ``__init__`` assigns them and does nothing else. What the fields say about
     themselves becomes the table of constraints that scikit-learn checks.
+
+    Of a field that several bases have, the nearest declaration counts, as with all attributes.
+    A dataclass alone takes it from its first base, though that one may have inherited it.
     """
+    own = dict(inspect.get_annotations(cls))
+    taken, nearest = {}, {}
+    for base in filter(is_dataclass, reversed(cls.__mro__[1:])):
+        taken |= {one.name: one for one in fields(base)}
+        nearest |= {name: taken[name] for name in inspect.get_annotations(base) if name in taken}
+    for name, one in nearest.items():
+        if one is not taken[name] and name not in own:
+            own[name] = one.type
+            setattr(cls, name, field(default=one.default, metadata=one.metadata))
+    cls.__annotations__ = own
     cls = dataclass(kw_only=True, eq=False, repr=False)(cls)
     cls._parameter_constraints = {one.name: one.metadata["constraint"] for one in fields(cls)}
     return cls

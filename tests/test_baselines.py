@@ -343,6 +343,15 @@ def test_layers_are_written_when_the_module_is_imported_and_leave_no_file():
         subprocess.run([sys.executable, "-c", code, folder], check=True)
 
 
+def test_a_peer_may_change_the_default_of_a_shared_parameter():
+    for kind in (baselines.GINClassifier, baselines.GINRegressor, baselines.SGINClassifier):
+        assert kind().lr == 0.001
+        assert signature(kind).parameters["lr"].default == 0.001
+    assert baselines.GCNClassifier().lr == LoFIClassifier().lr == 0.005
+    with pytest.raises(ValueError, match="'lr' parameter of GINClassifier must be a float in"):
+        baselines.GINClassifier(lr=0).fit(*make_motif_graphs(4, random_state=0))
+
+
 @pytest.mark.parametrize("width", [10**6, 2**60])  # the weights of the latter cannot be counted
 @pytest.mark.parametrize(
     "kind, name", [(LoFIClassifier, "n_masks"), (baselines.GATClassifier, "n_hidden")]
