@@ -1,7 +1,8 @@
 """The grids of all methods, by name of the method and of the grid.
 
 ``small`` is ours: what two cores can run. Peers have two configurations that differ in what
-matters most on MUTAG and PTC_MR, and one on the larger sets, in batches of 128 graphs.
+matters most on MUTAG and PTC_MR, and one on the larger sets, in batches of 128 graphs, all at
+the default learning rate of the estimator.
 ``paper`` is what was published, in our words; where only settings without alternatives were
 published, they are the grid. A grid is written as scikit-learn's ParameterGrid takes it, and
 ``"small, ZINC"`` stands in place of ``"small"`` on ZINC.
