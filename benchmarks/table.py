@@ -336,7 +336,7 @@ def write(grid):
         f"## Ours, grid `{grid}`",
         *our_sections(fits, methods, grid),
         f"The tables took {sum_of_costs(fits.values()):.1f} CPU hours; with all other fits in the"
-        " file, those of the figures and of successive halving,"
+        " file, those of the figures, of successive halving and of other rates of learning,"
         f" {cpu_hours(run.records.values()):.1f}.",
         "## LoFI beside the published LoFI",
         "Ours with the validation part choosing from the grid, and one `LoFIClassifier()` or"

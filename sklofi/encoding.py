@@ -147,11 +147,11 @@ class EdgeEncoder:
         fill_one_hot(x, np.arange(n_labels + 1), n_labels)
         return x
 
-    def kinds(self, graphs: GraphSet, edges: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The kinds of some edges."""
+    def kinds(self, graphs: GraphSet) -> NDArray[np.int64]:
+        """The kind of each edge."""
         if graphs.edge_label_ids is None:
-            return np.zeros(len(edges), dtype=np.int64)
-        return columns_of(graphs.edge_labels, self.labels)[graphs.edge_label_ids[edges]]
+            return np.zeros(len(graphs.neighbors), dtype=np.int64)
+        return columns_of(graphs.edge_labels, self.labels)[graphs.edge_label_ids]
 
 
 def columns_of(labels: Sequence[Hashable], known: Sequence[Hashable]) -> NDArray[np.int64]:

@@ -61,6 +61,8 @@ class FlatDataset(EncodedGraphs):
         super().__init__(graphs, encoder, **more)
         if edge_encoder is not None:
             edge_encoder.check(graphs, more["handle_unknown"], more["owner"])
+            self._edge_features = edge_encoder.features()
+            self._edge_kinds = edge_encoder.kinds(graphs)
         self.edge_encoder = edge_encoder
         self._label_columns = encoder.label_columns(graphs)
 
@@ -79,8 +81,8 @@ class FlatDataset(EncodedGraphs):
         x = self.encoder.encode(graphs, nodes, self._label_columns)
         edge_features = edge_kinds = None
         if self.edge_encoder is not None:
-            edge_features = torch.from_numpy(self.edge_encoder.features())
-            edge_kinds = torch.from_numpy(self.edge_encoder.kinds(graphs, edges))
+            edge_features = torch.from_numpy(self._edge_features)
+            edge_kinds = torch.from_numpy(self._edge_kinds[edges])
         flat = FlatGraphs(
             torch.from_numpy(x),
             torch.from_numpy(np.stack([senders, receivers])),

@@ -18,7 +18,7 @@ def bonds(*graphs):
 
 
 def encode(encoder, graphs, edges):
-    return encoder.features()[encoder.kinds(graphs, edges)]
+    return encoder.features()[encoder.kinds(graphs)[edges]]
 
 
 def test_labels_have_columns_and_unknown_ones_have_none():
