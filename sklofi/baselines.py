@@ -30,14 +30,16 @@ from sklofi.count_machines import (
     LabelHistogramClassifier,
     LabelHistogramRegressor,
 )
+from sklofi.edge_filters import ECC
 from sklofi.encoding import EdgeEncoder, NodeEncoder
 from sklofi.fingerprints import FingerprintVectorizer
 from sklofi.flat import FlatDataset
 from sklofi.graph_filters import RWGNN, KerGNN
 from sklofi.hierarchies import DGCNN, DiffPool
-from sklofi.message_passing import ECC, GAT, GCN, GIN, SFAGNN, SGIN, DeepMultisets, GraphSAGE
+from sklofi.message_passing import GAT, GCN, GIN, SGIN, DeepMultisets, GraphSAGE
 from sklofi.peers import Peer, choice, dropped, layers, parameters, peer, pooled, width
 from sklofi.reading import DEFAULT_EDGE_LABEL
+from sklofi.soft_alignment import SFAGNN
 from sklofi.tasks import NetworkClassifier, NetworkRegressor
 
 __all__ = [

@@ -1,12 +1,15 @@
 """What networks over nodes and edges share, as plain PyTorch.
 
 A network turns graphs into vectors (`embed`) and those into outputs (`head`): logits for
-classes, values for regression. The peers of LoFI are subclasses of :class:`FlatNetwork`.
+classes, values for regression. The peers of LoFI are subclasses of :class:`FlatNetwork`; most
+are layers over nodes one after the other, a :class:`StackedNetwork`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Self
 
 import torch
@@ -21,6 +24,11 @@ BOUND = 1e15
 
 # Layers whose own reset_parameters draws no random numbers.
 NORMS = (nn.modules.batchnorm._NormBase, nn.LayerNorm, nn.GroupNorm)
+
+# The graphs as they are, then the outputs of the layers: which of these are pooled.
+LAST = slice(-1, None)
+LAYERS = slice(1, None)
+ALL = slice(0, None)
 
 # What a network returns: outputs, or in training also a penalty to add to the loss.
 Outputs = Tensor | tuple[Tensor, Tensor]
@@ -204,3 +212,56 @@ def pool(x: Tensor, graphs: FlatGraphs, how: str = "sum") -> Tensor:
         return total
     sizes = torch.bincount(graphs.graph, minlength=graphs.n_graphs)
     return total / sizes[:, None].to(x.dtype)
+
+
+class StackedNetwork(FlatNetwork):
+    """Layers over nodes one after the other, pooled to vectors of graphs, and a head.
+
+    A subclass hands over its layers, and may override `edges` and `activate`.
+
+    Parameters
+    ----------
+    layers : iterable of Module
+        Called with the nodes of shape (n_nodes, n_inputs) and what `edges` returns.
+
+    output : Module
+        The head, called with vectors of graphs and a generator.
+
+    dropout : float
+        Share of the numbers that are dropped after each layer, if `drops_nodes`.
+
+    pooling : {"sum", "mean", "max"}
+        How nodes become a graph.
+    """
+
+    pooled = LAST
+    drops_nodes = True
+
+    def __init__(
+        self, layers: Iterable[nn.Module], output: nn.Module, *, dropout: float, pooling: str
+    ) -> None:
+        super().__init__()
+        self.dropout = dropout
+        self.pooling = pooling
+        self.layers = nn.ModuleList(layers)
+        self.output = output
+
+    def edges(self, graphs: FlatGraphs) -> tuple[Tensor, ...]:
+        """What the layers are given beside the nodes, the same for all of them."""
+        return (graphs.edge_index,)
+
+    def activate(self, x: Tensor) -> Tensor:
+        return torch.relu(x)
+
+    def embed(self, graphs: FlatGraphs, generator: torch.Generator | None = None) -> Tensor:
+        edges = self.edges(graphs)
+        nodes = [graphs.x]
+        for layer in self.layers:
+            x = cut(self.activate(layer(nodes[-1], *edges)))  # (n_nodes, width)
+            nodes.append(drop(x, self.dropout, self.training and self.drops_nodes, generator))
+        return pool(torch.cat(nodes[self.pooled], dim=1), graphs, self.pooling)
+
+
+def widths(n_features: int, n_hidden: int, n_layers: int) -> Iterable[tuple[int, int]]:
+    """Inputs and outputs of each of some layers."""
+    return pairwise([n_features] + [n_hidden] * n_layers)

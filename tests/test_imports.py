@@ -24,6 +24,8 @@ ALLOWED = {
     "nn": {"fast"},
     "networks": set(),
     "message_passing": {"networks"},
+    "edge_filters": {"networks"},
+    "soft_alignment": {"networks"},
     "hierarchies": {"networks"},
     "graph_filters": {"fast", "networks"},
     "targets": {"reading", "graphs"},
@@ -55,7 +57,8 @@ ALLOWED = {
     "peers": {"base", "networks", "flat"},
     "baselines": {
         *("reading", "base", "tasks", "peers", "encoding", "flat", "networks", "message_passing"),
-        *("hierarchies", "graph_filters", "fingerprints", "count_machines"),
+        *("edge_filters", "soft_alignment", "hierarchies", "graph_filters", "fingerprints"),
+        "count_machines",
     },
     "lofi": {"base", "nn", "batches", "loading", "targets"},
     "estimators": {"base", "tasks", "lofi"},
@@ -70,7 +73,8 @@ ALLOWED = {
 }
 KNOW_NETWORKX = {"reading", "graphs", "tudataset", "datasets", "testing", "drawing"}
 KNOW_TORCH = {
-    *("devices", "fast", "nn", "networks", "message_passing", "hierarchies", "graph_filters"),
+    *("devices", "fast", "nn", "networks", "message_passing", "edge_filters", "soft_alignment"),
+    *("hierarchies", "graph_filters"),
     *("loading", "batches", "flat", "training", "checkpoints", "base", "tasks"),
     *("lofi", "estimators", "peers", "baselines", "attribution", "masks"),
 }

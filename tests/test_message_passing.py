@@ -4,34 +4,29 @@ from dataclasses import replace
 
 import pytest
 import torch
-from torch import nn
-from torch_geometric.nn import NNConv
-
-from sklofi.message_passing import (
-    ECC,
-    GAT,
-    GCN,
-    GIN,
-    SFAGNN,
-    SGIN,
-    DeepMultisets,
-    GraphSAGE,
-    count_returns,
+from stacks import (
+    EDGES,
+    N_OUTPUTS,
+    POOL,
+    SIZES,
+    adjacency,
+    assert_same,
+    build,
+    flat_graphs,
+    norm,
+    perceptron,
+    pooled,
+    scramble_,
 )
+from torch import nn
+
+from sklofi.edge_filters import ECC
+from sklofi.message_passing import GAT, GCN, GIN, SGIN, DeepMultisets, GraphSAGE, count_returns
 from sklofi.networks import FlatGraphs
+from sklofi.soft_alignment import SFAGNN
 
+# Of edge_filters and soft_alignment, too: what is true of all stacks is tested here.
 NETWORKS = [DeepMultisets, GCN, GraphSAGE, GIN, SGIN, GAT, ECC, SFAGNN]
-N_FEATURES, N_EDGE_FEATURES, N_KINDS, N_OUTPUTS = 3, 2, 4, 2
-
-# Edges that go one way and both ways, a loop, a node without edges, a graph of one node, and
-# a triangle with a tail.
-SIZES = [5, 1, 4]
-EDGES = [
-    *[(0, 1), (1, 0), (1, 2), (3, 2), (2, 3), (2, 2), (0, 3)],
-    *[(6, 7), (7, 6), (7, 8), (8, 7), (6, 8), (8, 6), (8, 9), (9, 8)],
-]
-
-POOL = {"sum": lambda x: x.sum(0), "mean": lambda x: x.mean(0), "max": lambda x: x.amax(0)}
 
 
 @pytest.fixture
@@ -42,83 +37,6 @@ def generator():
 @pytest.fixture
 def graphs(generator):
     return flat_graphs(SIZES, EDGES, generator)
-
-
-def flat_graphs(sizes, edges, generator, dtype=torch.float64, n_features=N_FEATURES):
-    x = torch.randn(sum(sizes), n_features, generator=generator, dtype=dtype)
-    edge_index = torch.tensor(edges, dtype=torch.int64).reshape(-1, 2).T
-    graph = torch.repeat_interleave(torch.tensor(sizes))
-    edge_features = torch.randn(N_KINDS, N_EDGE_FEATURES, generator=generator, dtype=dtype)
-    edge_kinds = torch.randint(N_KINDS, (len(edges),), generator=generator)
-    return FlatGraphs(x, edge_index, graph, len(sizes), edge_features, edge_kinds)
-
-
-def build(network_class, *, dtype=torch.float64, n_features=N_FEATURES, seed=0, **kwargs):
-    """As the estimators do: without values first, then all values from the generator."""
-    if network_class is ECC:
-        kwargs.setdefault("n_edge_features", N_EDGE_FEATURES)
-    with torch.device("meta"):
-        network = network_class(n_features, N_OUTPUTS, **kwargs)
-    network = network.to_empty(device="cpu").to(dtype)
-    with torch.no_grad():
-        for tensor in [*network.parameters(), *network.buffers()]:
-            tensor.fill_(float("nan") if tensor.is_floating_point() else -1)
-    network.reset_parameters(torch.Generator().manual_seed(seed))
-    return network
-
-
-def scramble_(network, generator):
-    """Other values than those at the start, of which many are zero or one."""
-    with torch.no_grad():
-        for name, tensor in network.state_dict().items():
-            if name.endswith("running_var"):
-                tensor.uniform_(0.5, 2, generator=generator)
-            elif tensor.is_floating_point():
-                tensor.normal_(0, 0.5, generator=generator)
-    return network
-
-
-def features_of_edges(graphs):
-    return graphs.edge_features[graphs.edge_kinds]
-
-
-def adjacency(graphs):
-    """Row v holds the nodes that v hears, each as often as there are edges."""
-    a = graphs.x.new_zeros(len(graphs.x), len(graphs.x))
-    for u, v in graphs.edge_index.T.tolist():
-        a[v, u] += 1
-    return a
-
-
-def pooled(x, graphs, how):
-    return torch.stack([POOL[how](x[graphs.graph == i]) for i in range(graphs.n_graphs)])
-
-
-def perceptron(module, x):
-    return module.output(torch.relu(module.hidden(x)))
-
-
-def norm(module, x):
-    mean, variance = module.running_mean, module.running_var
-    if module.training:
-        mean, variance = x.mean(0), x.var(0, unbiased=False)
-    return (x - mean) / torch.sqrt(variance + module.eps) * module.weight + module.bias
-
-
-def assert_same(network, formula, graphs):
-    """The same outputs, and the same gradients of nodes and of all parameters."""
-    x = graphs.x.clone().requires_grad_()
-    graphs = replace(graphs, x=x)
-    inputs = [x, *network.parameters()]
-    results = []
-    for function in (formula, network):  # first the formula: batch statistics are not changed
-        outputs = function(graphs)
-        assert outputs.shape == (graphs.n_graphs, N_OUTPUTS)
-        weights = torch.arange(1.0, outputs.numel() + 1).to(outputs).reshape(outputs.shape)
-        results.append([outputs, *torch.autograd.grad((outputs * weights).sum(), inputs)])
-    for expected, found in zip(*results, strict=True):
-        torch.testing.assert_close(found, expected)
-    assert all(gradient.abs().sum() > 0 for gradient in results[0][1:3])
 
 
 def test_deep_multisets_equal_a_perceptron_of_sums(graphs, generator):
@@ -238,73 +156,6 @@ def test_gat_equals_attention_written_out(graphs, generator):
                 rows.append((attention[..., None] * heard).sum(0).flatten())
             x = nn.functional.elu(torch.stack(rows) + layer.bias)
         return perceptron(network.output, pooled(x, graphs, "mean"))
-
-    assert_same(network, formula, graphs)
-
-
-@pytest.mark.parametrize("n_edge_hidden", [N_KINDS - 2, N_KINDS - 1, N_KINDS])
-@pytest.mark.parametrize("labelled", [True, False])
-def test_ecc_equals_a_matrix_for_each_edge(graphs, generator, labelled, n_edge_hidden):
-    n_edge_features = N_EDGE_FEATURES if labelled else 1
-    if not labelled:
-        graphs = replace(graphs, edge_features=None, edge_kinds=None)
-    widths = {"n_edge_features": n_edge_features, "n_edge_hidden": n_edge_hidden}
-    network = build(ECC, n_layers=2, n_hidden=4, dropout=0.0, **widths)
-    scramble_(network, generator).train()
-
-    def formula(graphs):
-        x = graphs.x
-        for layer in network.layers:
-            totals, degrees = [0.0] * len(x), [0] * len(x)
-            for number, (u, v) in enumerate(graphs.edge_index.T.tolist()):
-                edge = features_of_edges(graphs)[number] if labelled else x.new_ones(1)
-                weights = torch.relu(layer.mixture(edge))
-                matrix = (weights[:, None, None] * layer.filters[:-1]).sum(0) + layer.filters[-1]
-                totals[v] = totals[v] + x[u] @ matrix
-                degrees[v] += 1
-            means = [total / max(n, 1) for total, n in zip(totals, degrees, strict=True)]
-            means = torch.stack([torch.zeros(4).to(x) + mean for mean in means])
-            x = torch.relu(norm(layer.norm, means + layer.root(x)))
-        return perceptron(network.output, pooled(x, graphs, "mean"))
-
-    assert_same(network, formula, graphs)
-
-
-@pytest.mark.parametrize("n_edge_hidden", [N_KINDS - 2, 16])
-def test_ecc_layer_equals_nnconv(graphs, generator, n_edge_hidden):
-    network = build(ECC, n_layers=1, n_hidden=4, n_edge_hidden=n_edge_hidden)
-    layer = scramble_(network, generator).layers[0]
-    filters = nn.Linear(n_edge_hidden, N_FEATURES * 4)
-    edge_network = nn.Sequential(layer.mixture, nn.ReLU(), filters)
-    conv = NNConv(N_FEATURES, 4, edge_network, aggr="mean").double()
-    with torch.no_grad():
-        layer.mixture.weight.copy_(conv.nn[0].weight)
-        conv.nn[2].weight.copy_(layer.filters[:-1].flatten(1).T)
-        conv.nn[2].bias.copy_(layer.filters[-1].flatten())
-        conv.lin.weight.copy_(layer.root.weight)
-        conv.bias.copy_(layer.root.bias)
-    ours = layer.convolve(graphs.x, *network.edges(graphs))
-    theirs = conv(graphs.x, graphs.edge_index, features_of_edges(graphs))
-    torch.testing.assert_close(ours, theirs)
-
-
-def test_sfagnn_equals_soft_alignment_written_out(graphs, generator):
-    network = scramble_(build(SFAGNN, n_layers=2, n_hidden=4, n_points=3), generator)
-
-    def formula(graphs):
-        a, x, outputs = adjacency(graphs), graphs.x, []
-        a.fill_diagonal_(1)
-        for layer in network.layers:
-            rows = []
-            for h in x:
-                row = []
-                for points, t in zip(layer.points, layer.temperature, strict=True):
-                    cosines = torch.stack([(h @ p) / (h.norm() * p.norm()) for p in points])
-                    row.append(torch.softmax(t * cosines, 0) @ cosines)
-                rows.append(torch.stack(row))
-            x = a @ torch.stack(rows)
-            outputs.append(x)
-        return perceptron(network.output, pooled(torch.cat(outputs, 1), graphs, "sum"))
 
     assert_same(network, formula, graphs)
 
