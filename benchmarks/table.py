@@ -330,13 +330,13 @@ def write(grid):
         " (`solver=\"auto\"` of `GraphKernelSVR`); LoFI has three configurations"
         " of its own for ZINC, two of them added when the first was seen to vary between 0.264 and"
         " 0.282 from fit to fit. `grids.py` has the grids of all: they differ in size, and most"
-        " peers have two configurations on MUTAG and PTC_MR and one, in batches of 128 graphs, on"
-        " the larger sets (on ZINC for at most 100 epochs), all at the default rate of learning,"
-        " while LoFI has six (three on ZINC) and the kernels have 36.",
+        " peers have four configurations on MUTAG and PTC_MR, two in batches of 128 graphs on the"
+        " larger sets (another rate of learning, or another pooling) and one on ZINC, while LoFI"
+        " has six (three on ZINC) and the kernels have 36.",
         f"## Ours, grid `{grid}`",
         *our_sections(fits, methods, grid),
         f"The tables took {sum_of_costs(fits.values()):.1f} CPU hours; with all other fits in the"
-        " file, those of the figures, of successive halving and of other rates of learning,"
+        " file, those of the figures, of successive halving and of what was tried on the way,"
         f" {cpu_hours(run.records.values()):.1f}.",
         "## LoFI beside the published LoFI",
         "Ours with the validation part choosing from the grid, and one `LoFIClassifier()` or"
