@@ -78,6 +78,9 @@ NETWORKS = (
     *(DeepMultisets, GCN, GraphSAGE, GIN, SGIN, GAT, ECC, SFAGNN, DGCNN, DiffPool, RWGNN, KerGNN),
 )
 
+# Standard deviation of what RWGNN's sigmoid is given at first.
+INITIAL_SPREAD = 2.0
+
 NOT_NEGATIVE = [Interval(Real, 0, None, closed="left")]
 
 
@@ -352,6 +355,18 @@ class BaseRWGNN(Peer):
     dropout: float = dropped(0.2)
 
     _network: ClassVar[Any] = RWGNN
+
+    def _start(self, training, generator):
+        """Let the sigmoid tell nodes apart.
+
+        With weights as small as Glorot's, all nodes are nearly alike, and for dozens of epochs
+        kernels see little but the sizes of graphs.
+        """
+        weight = self.module_.inputs.weight
+        # A node has a one for its label, and standardised features.
+        norm = (1 + len(self._encoder.feature_mean)) ** 0.5
+        with torch.no_grad():
+            weight.mul_(INITIAL_SPREAD / (norm * weight.square().mean().sqrt()))
 
 
 @peer

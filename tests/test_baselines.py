@@ -291,6 +291,23 @@ def test_diffpool_has_clusters_in_proportion_to_the_largest_graph():
         assert peer.fit(graphs, np.arange(20) % 2).net_.module__n_clusters == n_clusters
 
 
+@pytest.mark.parametrize("n_features", [0, 1, 50])
+def test_rwgnn_tells_nodes_apart_from_the_start(n_features):
+    """Neither are all nodes alike to its sigmoid, nor is it saturated."""
+    rng = np.random.RandomState(0)
+    graphs = [nx.path_graph(10) for _ in range(20)]
+    for graph in graphs:
+        for node in graph.nodes.values():
+            node["label"] = rng.choice(list("CNO"))
+            node["x"] = rng.randn(n_features) if n_features else 0.0
+    options = {"node_features": "x" if n_features else None, "lr": 1e-9, "max_epochs": 1}
+    X = GraphSet.from_networkx(graphs, node_features=options["node_features"])
+    fitted = baselines.RWGNNClassifier(**options, random_state=0).fit(X, np.arange(20) % 2)
+    with torch.no_grad():
+        nodes = fitted.module_.inputs(fitted._prediction_data(X).batch(np.arange(20))[0].graphs.x)
+    assert 1 < nodes.std() < 4
+
+
 def test_numbers_of_numpy_can_be_searched(motifs):
     graphs, y = motifs
     for kind in CLASSIFIERS:
