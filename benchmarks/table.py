@@ -111,6 +111,24 @@ def rank_table(fits):
     return table(head, [cells for *_, cells in sorted(rows)]) if rows else None
 
 
+def ways_table(fits):
+    """In how many folds the second way to train was chosen, of the methods that have two."""
+    rows = []
+    for method in METHODS:
+        grid = METHODS[method].grids["small"]
+        if not isinstance(grid, list):
+            continue
+        first, second = grid
+        other = {key: values[0] for key, values in second.items() if first.get(key) != values}
+        cells = []
+        for name in CLASSIFICATION:
+            chosen = [other.items() <= fit["configuration"].items() for fit in fits[method, name]]
+            cells.append(f"{sum(chosen)} of {len(chosen)}" if chosen else "")
+        way = ", ".join(f"{key}={value!r}" for key, value in other.items())
+        rows.append([method, way, *cells])
+    return table(["", "the other way", *CLASSIFICATION], rows)
+
+
 def degree_sections(fits):
     """Scores and ranks where degrees are the labels of nodes that have none; or nothing."""
     shared = {name: own for name in WITH_DEGREES if len(own := on_shared_folds(fits, name)) > 1}
@@ -288,6 +306,12 @@ def our_sections(fits, methods, grid):
             ranking,
         ]
     sections += degree_sections(fits)
+    sections += [
+        "### How peers are trained",
+        "Peers have the choice between their defaults and another way to train. In how many folds"
+        " the validation part chose the other:",
+        ways_table(fits),
+    ]
     sections += [
         "### Costs",
         "CPU seconds per fold, with all configurations of the grid, and in brackets their number"

@@ -411,6 +411,18 @@ def test_degrees_stand_beside_what_there_is_without(three_methods):
     assert table.degree_sections(three_methods) == []
 
 
+def test_the_table_of_ways_counts_the_folds_that_chose_the_other(three_methods, monkeypatch):
+    from benchmarks import table
+
+    two_ways = [{"C": [1, 2]}, {"C": [1, 2], "lr": [0.1], "pooling": ["mean"]}]
+    monkeypatch.setitem(protocol.METHODS, "GIN", protocol.peer("GIN", {"small": two_ways}))
+    for number, fit in enumerate(three_methods["GIN", "A"]):
+        fit["configuration"] = {"C": 1, "lr": 0.1, "pooling": "mean" if number < 3 else "sum"}
+    head, _, *rows = table.ways_table(three_methods).splitlines()
+    assert head == "|  | the other way | A |"
+    assert rows == ["| GIN | lr=0.1, pooling='mean' | 3 of 10 |"]
+
+
 def test_cells_tell_folds_configurations_and_who_sees_bonds(three_methods, monkeypatch):
     from benchmarks import table
 
