@@ -11,7 +11,8 @@ EXAMPLES = sorted((Path(__file__).parents[1] / "examples").glob("*.py"))
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 def test_example_runs_and_is_short(example, tmp_path):
     assert len(example.read_text(encoding="utf-8").splitlines()) < 100
-    environment = {**os.environ, "MPLBACKEND": "Agg"}
+    # One thread, because tests run side by side: threads that wait for a core wait for each other.
+    environment = {**os.environ, "MPLBACKEND": "Agg", "OMP_NUM_THREADS": "1"}
     done = subprocess.run(
         [sys.executable, "-W", "error::FutureWarning", str(example)],
         cwd=tmp_path,
