@@ -164,12 +164,13 @@ def test_committed_results_are_found_by_the_grids():
             assert len(run.chosen(name, method, "small")) == len(folds), (method, name)
 
 
-@pytest.mark.parametrize("method", protocol.METHODS)
-def test_committed_results_show_that_all_methods_have_learned(method):
+def test_committed_results_show_that_all_methods_have_learned():
     """Two thirds of the molecules of MUTAG are mutagenic."""
-    scores = [fit["test"] for fit in protocol.Run().chosen("MUTAG", method, "small")]
-    assert len(scores) == protocol.N_FOLDS
-    assert np.mean(scores) > 0.7
+    run = protocol.Run()
+    for method in protocol.METHODS:
+        scores = [fit["test"] for fit in run.chosen("MUTAG", method, "small")]
+        assert len(scores) == protocol.N_FOLDS, method
+        assert np.mean(scores) > 0.7, method
 
 
 def peer_names():
