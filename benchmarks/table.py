@@ -355,8 +355,8 @@ def write(grid):
         " of its own for ZINC, two of them added when the first was seen to vary between 0.264 and"
         " 0.282 from fit to fit. `grids.py` has the grids of all: they differ in size, and most"
         " peers have four configurations on MUTAG and PTC_MR, two in batches of 128 graphs on the"
-        " larger sets (another rate of learning, or another pooling) and one on ZINC, while LoFI"
-        " has six (three on ZINC) and the kernels have 36.",
+        " larger sets (another rate of learning, or another pooling) and one, for at most 100"
+        " epochs, on ZINC, while LoFI has six (three on ZINC) and the kernels have 36.",
         f"## Ours, grid `{grid}`",
         *our_sections(fits, methods, grid),
         f"The tables took {sum_of_costs(fits.values()):.1f} CPU hours; with all other fits in the"
