@@ -29,6 +29,12 @@ def flat_graphs(sizes, edges, generator, dtype=torch.float64, n_features=N_FEATU
     return FlatGraphs(x, edge_index, graph, len(sizes), edge_features, edge_kinds)
 
 
+def small_graphs():
+    """The graphs above, and the generator of their features, for more numbers."""
+    generator = torch.Generator().manual_seed(0)
+    return flat_graphs(SIZES, EDGES, generator), generator
+
+
 def build(network_class, *, dtype=torch.float64, n_features=N_FEATURES, seed=0, **kwargs):
     """As the estimators do: without values first, then all values from the generator."""
     if network_class is ECC:

@@ -3,33 +3,21 @@ from dataclasses import replace
 import pytest
 import torch
 from stacks import (
-    EDGES,
     N_EDGE_FEATURES,
     N_FEATURES,
     N_KINDS,
-    SIZES,
     assert_same,
     build,
-    flat_graphs,
     norm,
     perceptron,
     pooled,
     scramble_,
+    small_graphs,
 )
 from torch import nn
 from torch_geometric.nn import NNConv
 
 from sklofi.edge_filters import ECC
-
-
-@pytest.fixture
-def generator():
-    return torch.Generator().manual_seed(0)
-
-
-@pytest.fixture
-def graphs(generator):
-    return flat_graphs(SIZES, EDGES, generator)
 
 
 def features_of_edges(graphs):
@@ -38,7 +26,8 @@ def features_of_edges(graphs):
 
 @pytest.mark.parametrize("n_edge_hidden", [N_KINDS - 2, N_KINDS - 1, N_KINDS])
 @pytest.mark.parametrize("labelled", [True, False])
-def test_ecc_equals_a_matrix_for_each_edge(graphs, generator, labelled, n_edge_hidden):
+def test_ecc_equals_a_matrix_for_each_edge(labelled, n_edge_hidden):
+    graphs, generator = small_graphs()
     n_edge_features = N_EDGE_FEATURES if labelled else 1
     if not labelled:
         graphs = replace(graphs, edge_features=None, edge_kinds=None)
@@ -65,7 +54,8 @@ def test_ecc_equals_a_matrix_for_each_edge(graphs, generator, labelled, n_edge_h
 
 
 @pytest.mark.parametrize("n_edge_hidden", [N_KINDS - 2, 16])
-def test_ecc_layer_equals_nnconv(graphs, generator, n_edge_hidden):
+def test_ecc_layer_equals_nnconv(n_edge_hidden):
+    graphs, generator = small_graphs()
     network = build(ECC, n_layers=1, n_hidden=4, n_edge_hidden=n_edge_hidden)
     layer = scramble_(network, generator).layers[0]
     filters = nn.Linear(n_edge_hidden, N_FEATURES * 4)

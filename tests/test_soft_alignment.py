@@ -1,22 +1,19 @@
 import torch
 from stacks import (
-    EDGES,
-    SIZES,
     adjacency,
     assert_same,
     build,
-    flat_graphs,
     perceptron,
     pooled,
     scramble_,
+    small_graphs,
 )
 
 from sklofi.soft_alignment import SFAGNN
 
 
 def test_sfagnn_equals_soft_alignment_written_out():
-    generator = torch.Generator().manual_seed(0)
-    graphs = flat_graphs(SIZES, EDGES, generator)
+    graphs, generator = small_graphs()
     network = scramble_(build(SFAGNN, n_layers=2, n_hidden=4, n_points=3), generator)
 
     def formula(graphs):
