@@ -237,7 +237,8 @@ SFA_GNN: dict[str, Grid] = {
         "n_points": LOFI_PAPER["n_words"],
     },
 }
-# As its authors train it: at first nothing seems to happen for dozens of epochs.
+# The rate and the batches of its authors, and patience: at first nothing seems to happen for dozens
+# of epochs.
 RW_GNN_TRAINING = {"lr": [0.01], "batch_size": [64], "patience": [100]}
 RW_GNN: dict[str, Grid] = {
     **small({"n_steps": [2, 3]}, RW_GNN_TRAINING, n_steps=3),

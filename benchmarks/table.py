@@ -308,8 +308,9 @@ def our_sections(fits, methods, grid):
     sections += degree_sections(fits)
     sections += [
         "### How peers are trained",
-        "Peers have the choice between their defaults and another way to train. In how many folds"
-        " the validation part chose the other:",
+        "Peers have the choice between their defaults and another way to train, which was found by"
+        " validation losses, mostly of the first folds. In how many folds the validation part chose"
+        " the other:",
         ways_table(fits),
     ]
     sections += [
