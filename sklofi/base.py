@@ -36,6 +36,7 @@ from sklofi.checkpoints import (
 )
 from sklofi.devices import check_device, check_size, is_usable
 from sklofi.encoding import NodeEncoder
+from sklofi.graph_warnings import warn_of_training
 from sklofi.graphs import as_graph_set
 from sklofi.loading import BatchLoader
 from sklofi.reading import DEFAULT_NODE_LABEL
@@ -248,6 +249,7 @@ class BaseNetwork(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEs
             vars(self).pop("net_", None)  # a fit that fails leaves no half-fitted estimator
         training = self._check_data(X, y, sample_weight, reset=not resume)
         if not resume:
+            self._warn_of_training(X, training[0])
             self._learn_encoding(*training)
         random_state = check_random_state(self.random_state)
         validation = None
@@ -288,6 +290,7 @@ class BaseNetwork(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEs
         first_call = not hasattr(self, "net_")
         training = self._check_data(X, y, sample_weight, reset=False)
         if first_call:
+            self._warn_of_training(X, training[0])
             self._learn_encoding(*training)
         training = self._dataset(*training)
         try:
@@ -398,6 +401,10 @@ class BaseNetwork(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEs
         if not len(rest):  # too few graphs to set any aside
             return training, None
         return (graphs[rows], y[rows], weight[rows]), (graphs[rest], y[rest], weight[rest])
+
+    def _warn_of_training(self, X, graphs):
+        uses_edge_labels = "edge_label" in self._attributes()
+        warn_of_training(X, graphs, type(self).__name__, uses_edge_labels, uses_features=True)
 
     def _learn_encoding(self, graphs, y, weight):
         self._encoder = NodeEncoder.fit(graphs, weight)

@@ -215,8 +215,8 @@ class BaseECC(Peer):
         DEFAULT_EDGE_LABEL,
         "no_validation",
         """Edge attribute with a categorical label: any hashable value. Under the default
-        name it may be absent, then all edges count as alike. None ignores labels. A
-        :class:`GraphSet` has the edge labels that it was made with, by default none.""",
+        name it may be absent, then all edges count as alike. None ignores labels. For a
+        :class:`GraphSet` it was chosen when it was made.""",
     )
     n_layers: int = layers(3)
     n_hidden: int = width(32)

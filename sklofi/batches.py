@@ -34,6 +34,9 @@ SCRATCH_SIZE = 2**24
 TRAINING_BYTES = 16
 PREDICTION_BYTES = 6
 
+# And for each number that a node enters with: as it is, and scaled to unit norm.
+INPUT_BYTES = 8
+
 # Nodes per class that the size of a batch relies on, however many the whole set has.
 MAX_EXPECTED = 8
 
@@ -104,6 +107,7 @@ class GraphDataset(EncodedGraphs):
         histograms: list[Any] = [layer.histogram for layer in network.layers]
         sizes = [histogram.numel() for histogram in histograms]
         per_class = TRAINING_BYTES * sum(sizes) if gradients else PREDICTION_BYTES * max(sizes)
+        per_class += INPUT_BYTES * self.encoder.n_columns
         table = self.table(merge)
         if not is_too_large(per_class * int(np.diff(table.level_offsets).max())):
             return  # as almost always, however batches are cut
@@ -115,7 +119,7 @@ class GraphDataset(EncodedGraphs):
             f"A batch of {len(rows[batch])} graphs has {n_classes[batch]:,} different nodes, which"
             f" take {per_class * n_classes[batch] / 2**30:.1f} GiB to compute; this machine has"
             f" {memory_size() / 2**30:.1f} GiB of memory. Use fewer masks, words or layers, a"
-            " smaller batch_size, or leave out the largest graphs."
+            " smaller batch_size, fewer distinct node labels, or leave out the largest graphs."
         )
 
     def batches(

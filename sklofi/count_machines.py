@@ -29,6 +29,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from sklofi.fingerprints import FingerprintVectorizer
+from sklofi.graph_warnings import warn_of_training
 from sklofi.graphs import GraphSet
 from sklofi.reading import DEFAULT_EDGE_LABEL, DEFAULT_NODE_LABEL
 from sklofi.storage import SavedEstimator
@@ -93,7 +94,9 @@ class BaseCounts(SavedEstimator, BaseEstimator):
         self.__dict__.pop("estimator_", None)  # a fit that fails leaves no half-fitted estimator
         return check_training_data(self, X, y, sample_weight, **self._attributes(), **target_checks)
 
-    def _fit_machine(self, graphs: GraphSet, y: NDArray[Any], weight: NDArray[np.float64]) -> None:
+    def _fit_machine(
+        self, X: Any, graphs: GraphSet, y: NDArray[Any], weight: NDArray[np.float64]
+    ) -> None:
         machine = self._machine()
         self._check_weights(weight)
         takes_weights = has_fit_parameter(machine, "sample_weight")
@@ -103,7 +106,9 @@ class BaseCounts(SavedEstimator, BaseEstimator):
                 " takes no weights in fit. Use an estimator that does, or no weights."
             )
         self.vectorizer_ = self._vectorizer()
-        counts = self.vectorizer_.fit_transform(graphs)
+        owner, uses_edge_labels = type(self).__name__, self.vectorizer_.uses_edge_labels
+        warn_of_training(X, graphs, owner, uses_edge_labels)
+        counts = self.vectorizer_.fit_graphs(graphs)
         self._scale = _spread(counts, weight)
         weights = {"sample_weight": weight} if takes_weights else {}
         self.estimator_ = machine.fit(_divided(counts, self._scale), y, **weights)
@@ -168,7 +173,7 @@ class CountsClassifier(ClassifierMixin, BaseCounts):
         """
         graphs, y, weight = self._check_training_data(X, y, sample_weight)
         self.classes_ = check_classes(y)
-        self._fit_machine(graphs, y, weight)
+        self._fit_machine(X, graphs, y, weight)
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
@@ -255,7 +260,7 @@ class CountsRegressor(RegressorMixin, BaseCounts):
         """
         graphs, y, weight = self._check_training_data(X, y, sample_weight, y_numeric=True)
         y, self._target_mean, self._target_scale = standardise_target(y, weight)
-        self._fit_machine(graphs, y, weight)
+        self._fit_machine(X, graphs, y, weight)
         return self
 
     def predict(self, X: Any) -> NDArray[np.float64]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sklofi.graph_warnings import warn_of_unknown_edge_labels, warn_of_unknown_labels
 from sklofi.graphs import (
     GraphSet,
     check_same_edge_labelling,
@@ -53,7 +54,10 @@ class NodeEncoder:
     def check(self, graphs: GraphSet, handle_unknown: str, owner: str) -> None:
         """See that graphs can be encoded, and that their labels are known if they must be."""
         self._check_same_kind(graphs, owner)
-        if handle_unknown == "ignore" or graphs.label_ids is None:
+        if graphs.label_ids is None:
+            return
+        if handle_unknown == "ignore":
+            warn_of_unknown_labels(graphs, self.labels, owner, "takes their nodes as all zeros")
             return
         is_unknown = self.label_columns(graphs)[graphs.label_ids] == len(self.labels)
         if is_unknown.any():
@@ -124,7 +128,12 @@ class EdgeEncoder:
     def check(self, graphs: GraphSet, handle_unknown: str, owner: str) -> None:
         """See that edges can be encoded, and that their labels are known if they must be."""
         check_same_edge_labelling(graphs, self.has_labels, owner)
-        if handle_unknown == "ignore" or graphs.edge_label_ids is None:
+        if graphs.edge_label_ids is None:
+            return
+        if handle_unknown == "ignore":
+            warn_of_unknown_edge_labels(
+                graphs, self.labels, owner, "takes their edges as all zeros"
+            )
             return
         columns = columns_of(graphs.edge_labels, self.labels)
         is_unknown = columns[graphs.edge_label_ids] == len(self.labels)

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
 
+from sklofi.graph_warnings import warn_of_unknown_edge_labels
 from sklofi.graphs import (
     GraphSet,
     as_graph_set,
@@ -68,7 +69,7 @@ class FingerprintVectorizer(WLVectorizer):
     edge_label : hashable or None, default="label"
         Edge attribute with a categorical label. Under the default name it may be absent,
         then all edges are alike. None ignores labels. For a :class:`GraphSet` it was
-        chosen when it was made, with ``GraphSet.from_networkx(graphs, edge_label=...)``.
+        chosen when it was made.
 
     unary : bool, default=False
         Whether to write counts in unary; see :class:`WLVectorizer`.
@@ -130,6 +131,7 @@ class FingerprintVectorizer(WLVectorizer):
         "edge_label": "no_validation",
         **GraphVectorizer._parameter_constraints,
     }
+    uses_edge_labels = True
 
     def __init__(
         self,
@@ -152,7 +154,7 @@ class FingerprintVectorizer(WLVectorizer):
         graphs = as_graph_set(X, self.node_label, None, self.edge_label)
         if self.edge_label is None and graphs.edge_label_ids is not None:
             graphs = replace(graphs, edge_label_ids=None, edge_labels=())
-        return super()._check_graphs(graphs)
+        return graphs
 
     def _learn(self, graphs: GraphSet) -> sp.csr_array:
         self.has_edge_labels_ = has_edge_labels(graphs)
@@ -167,6 +169,9 @@ class FingerprintVectorizer(WLVectorizer):
 
     def _count(self, graphs: GraphSet) -> sp.csr_array:
         check_same_edge_labelling(graphs, self.has_edge_labels_, type(self).__name__)
+        warn_of_unknown_edge_labels(
+            graphs, self.edge_labels_, type(self).__name__, "does not count them"
+        )
         parts = [super()._count(graphs), self._count_bonds(graphs)[0], self._count_rings(graphs)[0]]
         return known_first(
             parts, [int(self.n_colors_.sum()), len(self.bonds_), len(self.ring_sizes_)]

@@ -22,6 +22,9 @@ from sklofi.networks import FlatGraphs, FlatNetwork
 TRAINING_BYTES = 12
 PREDICTION_BYTES = 8
 
+# And for each number that a node enters with, where some networks sum over neighbors first.
+INPUT_BYTES = 12
+
 
 @dataclass(frozen=True, eq=False)
 class FlatBatch:
@@ -108,10 +111,12 @@ class FlatDataset(EncodedGraphs):
                 + len(some) * network.numbers_per_graph
             )
             n_bytes = n_numbers * (TRAINING_BYTES if gradients else PREDICTION_BYTES)
+            n_bytes += INPUT_BYTES * int(n_nodes[some].sum()) * self.encoder.n_columns
             if is_too_large(n_bytes):
                 raise MemoryError(
                     f"A batch of {len(some)} graphs with {n_nodes[some].sum():,} nodes and"
                     f" {n_edges[some].sum():,} edges takes {n_bytes / 2**30:.1f} GiB to compute;"
                     f" this machine has {memory_size() / 2**30:.1f} GiB of memory. Use a smaller"
-                    " network or batch_size, or leave out the largest graphs."
+                    " network or batch_size, fewer distinct node labels, or leave out the largest"
+                    " graphs."
                 )

@@ -151,9 +151,9 @@ def fit_kernel(
     A function of its arguments alone, so that joblib can keep what it returns.
     """
     if isinstance(kernel, GraphVectorizer):
-        features = kernel.fit_transform(graphs)
+        features = kernel.fit_graphs(graphs)
         return kernel, features, linear_kernel(features) if with_values else None
-    return kernel, None, kernel.fit_transform(graphs)
+    return kernel, None, kernel.fit_graphs(graphs)
 
 
 class Shelf:
@@ -243,7 +243,7 @@ class GraKeLKernel:
     def __init__(self, kernel: Any) -> None:
         self.kernel = clone(kernel, safe=False)
 
-    def fit_transform(self, graphs: GraphSet) -> NDArray[np.float64]:
+    def fit_graphs(self, graphs: GraphSet) -> NDArray[np.float64]:
         self.labels, self.has_labels = labels_of(graphs), graphs.label_ids is not None
         values = self.kernel.fit_transform(self._convert(graphs))
         self.n_graphs = len(graphs)
@@ -280,7 +280,7 @@ class FunctionKernel:
     def __init__(self, function: Callable[[list[Any], list[Any]], Any]) -> None:
         self.function = function
 
-    def fit_transform(self, graphs: list[Any]) -> NDArray[np.float64]:
+    def fit_graphs(self, graphs: list[Any]) -> NDArray[np.float64]:
         self.graphs = graphs
         return self.transform(graphs)
 

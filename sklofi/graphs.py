@@ -30,6 +30,7 @@ from sklofi.reading import (
     read_features,
     read_labels,
     show,
+    warn_of_weights,
 )
 
 # The tables of the graphs that this process was sent last. A worker of a parallel search
@@ -143,7 +144,7 @@ class GraphSet:
         graphs: Iterable[nx.Graph],
         node_label: Hashable | None = DEFAULT_NODE_LABEL,
         node_features: Hashable | None = None,
-        edge_label: Hashable | None = None,
+        edge_label: Hashable | None = DEFAULT_EDGE_LABEL,
     ) -> GraphSet:
         """Convert networkx graphs.
 
@@ -162,9 +163,9 @@ class GraphSet:
             Node attribute that holds a number or a vector of numbers, of the same
             length on every node.
 
-        edge_label : hashable or None, default=None
+        edge_label : hashable or None, default="label"
             Edge attribute that holds a categorical label (any hashable value). Under the
-            name "label" it may be absent on all edges, then they count as unlabelled; any
+            default name it may be absent on all edges, then they count as unlabeled; any
             other name has to exist if there are edges. Parallel edges, of which one is
             kept, need equal labels. None ignores labels.
 
@@ -173,6 +174,17 @@ class GraphSet:
         graphs : GraphSet
         """
         graphs = check_graph_list(graphs)
+        warn_of_weights(graphs, edge_label)
+        return cls._read(graphs, node_label, node_features, edge_label)
+
+    @classmethod
+    def _read(
+        cls,
+        graphs: list[nx.Graph],
+        node_label: Hashable | None,
+        node_features: Hashable | None,
+        edge_label: Hashable | None,
+    ) -> GraphSet:
         nodes = [list(graph) for graph in graphs]
         n_nodes = np.fromiter(map(len, nodes), dtype=np.int64, count=len(graphs))
         if empty := np.flatnonzero(n_nodes == 0).tolist():
@@ -417,9 +429,7 @@ def as_graph_set(
     """
     if isinstance(X, GraphSet):
         return _check_graph_set(X, node_label, node_features, edge_label)
-    return GraphSet.from_networkx(
-        X, node_label=node_label, node_features=node_features, edge_label=edge_label
-    )
+    return GraphSet._read(check_graph_list(X), node_label, node_features, edge_label)
 
 
 def _check_graph_set(

@@ -33,6 +33,7 @@ from sklofi.gram import (
     linear_kernel,
     normalize_kernel,
 )
+from sklofi.graph_warnings import warn_of_training
 from sklofi.graphs import GraphSet, as_graph_set
 from sklofi.memory import is_too_large, memory_size
 from sklofi.paths import ShortestPathVectorizer
@@ -157,6 +158,9 @@ class BaseKernelMachine(SavedEstimator, BaseEstimator):
     def _fit_kernel(self, X, graphs):
         """What the machine learns from: kernel values, or features."""
         kernel = self._make_kernel()
+        if not isinstance(kernel, FunctionKernel):  # which sees the graphs as they are
+            uses_edge_labels = getattr(kernel, "uses_edge_labels", False)
+            warn_of_training(X, graphs, type(self).__name__, uses_edge_labels)
         self.solver_ = self._choose_solver(kernel, X, graphs)
         self._features = self._shared = None
         if isinstance(kernel, FunctionKernel):

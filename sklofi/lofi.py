@@ -23,9 +23,11 @@ from sklofi.targets import weighted_mean_and_scale
 # About how many numbers an intermediate array has in prediction (16 MiB); see BatchLoader.
 PREDICTION_SIZE = 2**22
 
-# The most graphs, and nodes in them, that masks may start at.
+# The most graphs, and nodes in them, that masks may start at; fewer nodes where these have so
+# many columns that there would be more numbers than this.
 N_EXAMPLES = 256
 N_EXAMPLE_NODES = 2**14
+N_EXAMPLE_NUMBERS = 2**26
 
 
 def fitted_lofi(estimator):
@@ -122,7 +124,9 @@ class BaseLoFI(BaseNetwork, LoFIParameters):
 
     def _prediction_batches(self, architecture):
         n_hidden = architecture["n_masks"] * architecture["n_words"]
-        return {"batch_size": sys.maxsize, "max_rows": PREDICTION_SIZE // n_hidden}
+        # What a node enters with is made once, what is hidden several times.
+        width = max(n_hidden, architecture["n_features"] // 4)
+        return {"batch_size": sys.maxsize, "max_rows": max(1, PREDICTION_SIZE // width)}
 
     def _start(self, training, generator):
         """Start masks at what is in the data, and let the head see vectors of unit scale."""
@@ -131,11 +135,12 @@ class BaseLoFI(BaseNetwork, LoFIParameters):
         # Each graph alone, at least, has to fit into the memory of a training step.
         net.get_iterator(training, training=True).check_size(rows[:, None], merge=True)
         sizes = np.diff(training.graphs.node_offsets)
-        if len(training) > N_EXAMPLES or sizes.sum() > N_EXAMPLE_NODES:
+        most_nodes = min(N_EXAMPLE_NODES, N_EXAMPLE_NUMBERS // self._encoder.n_columns)
+        if len(training) > N_EXAMPLES or sizes.sum() > most_nodes:
             # Some of them, drawn with chances in proportion to their weights.
             uniform = torch.empty_like(weight, dtype=torch.float64).uniform_(generator=generator)
             rows = (-uniform.log() / weight.double()).argsort().numpy()
-            n_fitting = int(np.searchsorted(np.cumsum(sizes[rows]), N_EXAMPLE_NODES, side="right"))
+            n_fitting = int(np.searchsorted(np.cumsum(sizes[rows]), most_nodes, side="right"))
             rows = rows[: max(1, min(n_fitting, N_EXAMPLES))]
             weight = torch.ones_like(weight)
         batch = training.batch(rows, gradients=False)[0].to(net.device)

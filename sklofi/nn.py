@@ -14,7 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from sklofi.fast import Constants, CountMatrix, fast_lofi, standardise
+from sklofi.fast import PIECE_SIZE, Constants, CountMatrix, fast_lofi, standardise
 
 KERNELS = ("intersection", "l1")
 POOLINGS = ("sum", "mean", "max")
@@ -228,7 +228,8 @@ def draw(
 def first_keys(x: Tensor) -> Tensor:
     """Numbers that differ where rows do."""
     directions = torch.linspace(1, 2, x.shape[1], dtype=torch.float64, device=x.device)
-    return torch.sin(directions * (1 + x.double())).sum(1)
+    pieces = x.split(max(1, PIECE_SIZE // x.shape[1]))  # of rows: one number is left of each
+    return torch.cat([torch.sin(directions * (1 + piece.double())).sum(1) for piece in pieces])
 
 
 def next_keys(keys: Tensor, egonets: CountMatrix) -> Tensor:

@@ -13,8 +13,11 @@ from sklofi.base import AT_LEAST_1, BaseNetwork, network_estimator, parameter
 from sklofi.flat import FlatDataset
 from sklofi.networks import POOLINGS, FlatNetwork
 
-# The most graphs, and about how many nodes of them, in a batch of prediction.
-PREDICTION_BATCHES = {"batch_size": 256, "max_rows": 2**13}
+# The most graphs, about how many nodes of them, and numbers that these enter with, in a batch of
+# prediction.
+PREDICTION_GRAPHS = 256
+PREDICTION_NODES = 2**13
+PREDICTION_NUMBERS = 2**24
 
 
 @network_estimator
@@ -42,7 +45,8 @@ class Peer(BaseNetwork):
         return {name: getattr(self, name) for name in names if hasattr(self, name)}
 
     def _prediction_batches(self, architecture):
-        return PREDICTION_BATCHES
+        n_nodes = min(PREDICTION_NODES, PREDICTION_NUMBERS // architecture["n_features"])
+        return {"batch_size": PREDICTION_GRAPHS, "max_rows": max(1, n_nodes)}
 
 
 # What declares the parameters of a peer, for both of its estimators.

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
+import operator
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import chain, repeat
 from numbers import Real
 from typing import Any
@@ -15,9 +17,13 @@ from numpy.typing import NDArray
 
 DEFAULT_NODE_LABEL = "label"
 DEFAULT_EDGE_LABEL = "label"
+WEIGHT = "weight"  # of an edge, as networkx calls it
 
 # Longer texts of values are cut short in messages.
 LONGEST_SHOWN = 100
+
+# Of labels that are what they seem, as most are.
+_PLAIN_TYPES = {str, int, float, bool}
 
 _MISSING = object()
 
@@ -190,6 +196,8 @@ def _number_labels(
 ) -> tuple[NDArray[np.int32], tuple[Hashable, ...]]:
     """Of each value its position among the distinct ones, and those in a fixed order."""
     try:
+        if not _PLAIN_TYPES.issuperset(map(type, values)):
+            values = [*map(_without_arrays, values)]
         distinct = dict.fromkeys(values)  # in the order of the values, unlike a set
         has_nan = any(map(_is_nan, distinct))
     except Exception:  # whatever a class of somebody else raises
@@ -201,8 +209,10 @@ def _number_labels(
         ) from None
     if has_nan:
         position = next(i for i, value in enumerate(values) if _is_nan(value))
+        is_inside = isinstance(values[position], (tuple, frozenset))
+        what = f"NaN in its label {show(values[position])}" if is_inside else "the label NaN"
         raise ValueError(
-            f"{locate(position)} has the label NaN under {show(name)}."
+            f"{locate(position)} has {what} under {show(name)}."
             " Replace missing labels by a category of their own."
         )
     labels = sort_labels(distinct)
@@ -244,7 +254,7 @@ def read_edge_labels(
         raise ValueError(
             f"{locate(position)} has no attribute {show(edge_label)}, which other edges have"
             f" ({sum(is_missing)} of {len(is_missing)} edges lack it). Set it on every edge, for"
-            " example with networkx.set_edge_attributes."
+            " example with networkx.set_edge_attributes, or pass edge_label=None to ignore it."
         )
     ids, labels = _number_labels(values, locate, edge_label)
     first = np.cumsum(n_parallel) - n_parallel
@@ -255,7 +265,7 @@ def read_edge_labels(
         raise ValueError(
             f"{locate(position)} has parallel edges with the labels {show(one)} and {show(other)}"
             f" under {show(edge_label)}. Parallel edges count as one: give them the same label,"
-            " or one that stands for both."
+            " or one that stands for both, or pass edge_label=None to ignore labels of edges."
         )
     ids = ids[first]
     edge = _first_asymmetry(graphs, nodes, degrees, neighbors, ids)
@@ -263,7 +273,8 @@ def read_edge_labels(
         raise ValueError(
             f"{_locate_edge(nodes, degrees, neighbors, edge)} of a graph that is not directed has"
             f" two labels under {show(edge_label)}, one in each direction. Such a graph is a view"
-            " of a directed one: pass that, or a copy whose edges have one label each."
+            " of a directed one: pass that, or a copy whose edges have one label each, or"
+            " edge_label=None to ignore labels of edges."
         )
     return ids, labels
 
@@ -296,6 +307,7 @@ def _report_unlabelled_edges(graphs: list[nx.Graph], edge_label: Hashable) -> No
             f"No edge of any graph has the attribute {show(edge_label)} (edge_label); the edges"
             f" have {_enumerate(others)}. Pass edge_label=None for graphs without edge labels."
         )
+    others = [name for name in others if name != WEIGHT]  # see warn_of_weights
     if others:
         warnings.warn(
             f"No edge has the attribute {edge_label!r}, so all edges are taken as alike, although"
@@ -304,6 +316,45 @@ def _report_unlabelled_edges(graphs: list[nx.Graph], edge_label: Hashable) -> No
             UserWarning,
             stacklevel=3,
         )
+
+
+def warn_of_weights(graphs: Iterable[nx.Graph], edge_label: Hashable | None) -> None:
+    """Say that edges with different weights count the same."""
+    if edge_label != WEIGHT and edges_differ(graphs, WEIGHT):
+        warnings.warn(
+            f"The edges of X differ in the attribute {WEIGHT!r}, which is not used: every edge"
+            " counts the same, whatever its weight. Leave out edges that should not count, or"
+            " remove the attribute.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+def edges_differ(graphs: Iterable[nx.Graph], name: Hashable) -> bool:
+    """Whether an attribute of edges has more than one value, as far as they have it.
+
+    Graphs whose first edge does not have it are not looked at any further.
+    """
+    values = (value for graph in graphs for value in _edge_values(graph, name))
+    first = next(values, _MISSING)
+    return any(map(partial(_differ, first), values))
+
+
+def _edge_values(graph: nx.Graph, name: Hashable) -> Iterator[Any]:
+    edges: Iterator[Any] = (data for _, row in graph.adjacency() for data in row.values())
+    if graph.is_multigraph():
+        edges = (data for parallel in edges for data in parallel.values())
+    for data in edges:
+        if name not in data:
+            return
+        yield data[name]
+
+
+def _differ(value: Any, other: Any) -> bool:
+    try:
+        return value is not other and bool(value != other)
+    except Exception:  # vectors, or whatever a class of somebody else raises
+        return True
 
 
 def _first_asymmetry(
@@ -425,6 +476,7 @@ def _first_unusable(values: list[Any]) -> int:
     seen = {}
     for position, value in enumerate(values):
         try:
+            value = _without_arrays(value)
             seen[value] = _is_nan(value)
         except Exception:
             return position
@@ -432,10 +484,33 @@ def _first_unusable(values: list[Any]) -> int:
 
 
 def _is_nan(value: Any) -> bool:
+    """Whether a value, or one inside it, is not equal to itself.
+
+    A tuple compares its members by identity first, so that one with NaN equals itself until
+    it is copied to another process or a file.
+    """
+    if isinstance(value, (tuple, frozenset)):
+        return any(map(_is_nan, value))
     try:
         return bool(value != value)
     except TypeError:  # pandas.NA does not even know that
         return True
+
+
+def _without_arrays(value: Any) -> Any:
+    """The same with numbers in place of the arrays and tensors that hold one.
+
+    Those of torch are hashed by their identity: each would be a label of its own.
+    """
+    if isinstance(value, (tuple, frozenset)):
+        members = [*map(_without_arrays, value)]
+        is_same = all(map(operator.is_, members, value))
+        return value if is_same else (tuple if isinstance(value, tuple) else frozenset)(members)
+    if isinstance(value, np.generic) or not hasattr(value, "ndim"):
+        return value
+    if value.ndim > 0:
+        raise TypeError("an array is not a category")
+    return value.item()
 
 
 def _is_hashable(value: Any) -> bool:

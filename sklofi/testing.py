@@ -10,6 +10,7 @@ import copy
 import pickle
 import random
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -272,6 +273,21 @@ def check_graph_set_is_like_a_list(estimator):
     assert len(scores["test_score"]) == 2
 
 
+def check_graph_set_is_like_a_list_where_edges_have_labels(estimator):
+    """Whoever uses labels of edges finds them in both."""
+    graphs = [nx.path_graph(4 + i % 4) for i in range(24)]
+    for i, graph in enumerate(graphs):
+        nx.set_node_attributes(graph, "a", "label")
+        nx.set_edge_attributes(graph, "single" if i % 2 else "double", "label")
+    y = np.arange(24) % 2 if is_classifier(estimator) else np.arange(24) % 2 + 0.5
+    X = GraphSet.from_networkx(graphs)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # which say that labels are not used
+        expected = _outputs(_seeded(estimator).fit(graphs, y), graphs)
+        of_graph_set = _outputs(_seeded(estimator).fit(X, y), X)
+    _assert_same(of_graph_set, expected, tolerance=1e-12)
+
+
 def check_node_names_and_order_do_not_matter(estimator):
     estimator, graphs, _ = _fitted(estimator)
     rng = np.random.RandomState(0)
@@ -452,7 +468,10 @@ def check_unseen_labels_are_handled(estimator):
     estimator, graphs, _ = _fitted(estimator)
     for node in graphs[0]:
         graphs[0].nodes[node]["label"] = "never seen"
-    for name, output in _outputs(estimator, graphs).items():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # which say so
+        outputs = _outputs(estimator, graphs)
+    for name, output in outputs.items():
         output = _dense(output)
         assert output.dtype.kind != "f" or np.isfinite(output).all(), name
 
@@ -553,6 +572,7 @@ _CHECKS = [
     check_learns_from_labels,
     check_lists_tuples_and_arrays_are_alike,
     check_graph_set_is_like_a_list,
+    check_graph_set_is_like_a_list_where_edges_have_labels,
     check_node_names_and_order_do_not_matter,
     check_graphs_do_not_influence_each_other,
     check_every_kind_of_graph,

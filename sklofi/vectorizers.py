@@ -7,7 +7,6 @@ these and a linear machine; see :mod:`sklofi.kernels`.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Iterator, Sequence
 from itertools import pairwise
 from numbers import Integral
@@ -27,6 +26,7 @@ from sklofi.egonets import (
     first_positions,
     neighbor_nodes,
 )
+from sklofi.graph_warnings import warn_of_training, warn_of_unknown_labels
 from sklofi.graphs import GraphSet, as_graph_set, check_same_labelling, offsets_of
 from sklofi.memory import is_too_large
 from sklofi.reading import DEFAULT_NODE_LABEL, show
@@ -56,6 +56,7 @@ class GraphVectorizer(SavedEstimator, TransformerMixin, BaseEstimator):
         "node_label": "no_validation",
         "unary": ["boolean"],
     }
+    uses_edge_labels: ClassVar[bool | None] = False
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn what there is to count.
@@ -91,9 +92,15 @@ class GraphVectorizer(SavedEstimator, TransformerMixin, BaseEstimator):
         -------
         counts : scipy.sparse.csr_array of shape (n_graphs, n_features)
         """
-        self._validate_params()
         self.__dict__.pop("n_features_out_", None)  # a fit that fails leaves nothing half-fitted
         graphs = self._check_graphs(X)
+        warn_of_training(X, graphs, type(self).__name__, self.uses_edge_labels)
+        return self.fit_graphs(graphs)
+
+    def fit_graphs(self, graphs: GraphSet) -> sp.csr_array:
+        """As :meth:`fit_transform`, for those who have warned a user of the graphs themselves."""
+        self._validate_params()
+        graphs = self._check_graphs(graphs)
         self.has_labels_ = graphs.label_ids is not None
         counts = self._learn(graphs)
         self._largest = _column_maxima(counts) if self.unary else None
@@ -118,6 +125,7 @@ class GraphVectorizer(SavedEstimator, TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         graphs = self._check_graphs(X)
         check_same_labelling(graphs, self.has_labels_, type(self).__name__)
+        warn_of_unknown_labels(graphs, self.labels_, type(self).__name__, "does not count them")
         n_known = self.n_features_out_ if self._largest is None else len(self._largest)
         return self._finish(self._count(graphs), n_known)
 
@@ -160,15 +168,7 @@ class GraphVectorizer(SavedEstimator, TransformerMixin, BaseEstimator):
         return label_names(self.labels_) if self.has_labels_ else ["o"]
 
     def _check_graphs(self, X: Any) -> GraphSet:
-        graphs = as_graph_set(X, self.node_label, None)
-        if graphs.features is not None and graphs.label_ids is None:
-            warnings.warn(
-                f"{type(self).__name__} counts categorical node labels. X has none, only"
-                " continuous node features, so all nodes are taken as alike.",
-                UserWarning,
-                stacklevel=2,
-            )
-        return graphs
+        return as_graph_set(X, self.node_label)
 
     def _finish(self, counts: sp.csr_array, n_known: int) -> sp.csr_array:
         """Scale, and leave out what is not known, in that order."""
@@ -383,6 +383,7 @@ class VertexHistogramVectorizer(WLVectorizer):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = GraphVectorizer._parameter_constraints
+    uses_edge_labels = None  # nor edges, as the name says
     n_iter = 0
 
     def __init__(

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklofi.egonets import adjacency
 from sklofi.gram import normalize_kernel
+from sklofi.graph_warnings import warn_of_training, warn_of_unknown_labels
 from sklofi.graphs import GraphSet, as_graph_set, check_same_labelling
 from sklofi.memory import is_too_large, memory_size
 from sklofi.reading import DEFAULT_NODE_LABEL
@@ -257,9 +258,13 @@ class RandomWalkKernel(
         -------
         self : object
         """
+        graphs = as_graph_set(X, self.node_label)
+        warn_of_training(X, graphs, type(self).__name__, uses_edge_labels=False)
+        return self._fit(graphs)
+
+    def _fit(self, graphs: GraphSet) -> Self:
         self._validate_params()
         self.__dict__.pop("decay_", None)  # a fit that fails leaves nothing half-fitted
-        graphs = as_graph_set(X, self.node_label, None)
         _check_pairs(graphs, graphs)
         radii = spectral_radii(graphs)
         # Without edges there are no steps to weigh.
@@ -289,6 +294,11 @@ class RandomWalkKernel(
         """
         return self.fit(X).transform(X)
 
+    def fit_graphs(self, graphs: GraphSet) -> NDArray[np.float64]:
+        """As :meth:`fit_transform`, for those who have warned a user of the graphs themselves."""
+        graphs = as_graph_set(graphs, self.node_label)
+        return self._fit(graphs).transform(graphs)
+
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Compare graphs with the training graphs.
 
@@ -302,8 +312,11 @@ class RandomWalkKernel(
         kernel : ndarray of shape (n_graphs, n_training_graphs)
         """
         check_is_fitted(self)
-        graphs = as_graph_set(X, self.node_label, None)
+        graphs = as_graph_set(X, self.node_label)
         check_same_labelling(graphs, self._graphs.label_ids is not None, type(self).__name__)
+        warn_of_unknown_labels(
+            graphs, self._labels, type(self).__name__, "finds no walk through their nodes"
+        )
         _check_pairs(graphs, self._graphs)
         n_steps = self._n_steps(self.decay_, spectral_radii(graphs), self._largest_radius)
         rows = [

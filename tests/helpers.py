@@ -13,8 +13,14 @@ from contextlib import contextmanager
 
 import networkx as nx
 import numpy as np
+import pytest
 import sklearn
 import torch
+
+# For tests of what becomes of labels that training has not seen.
+unseen_labels = pytest.mark.filterwarnings(
+    "ignore:(Node|Edge) labels that no training graph has:UserWarning"
+)
 
 
 def odd_graphs(n_graphs=30, seed=0, labels="abc", directed=False):

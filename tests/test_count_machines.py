@@ -17,7 +17,7 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-from helpers import bonded_graphs
+from helpers import bonded_graphs, unseen_labels
 from sklofi import GraphSet
 from sklofi.count_machines import (
     FingerprintClassifier,
@@ -209,6 +209,7 @@ def test_a_search_reaches_into_the_machine():
     assert search.fit(graphs, y).best_params_.keys() == grid.keys()
 
 
+@unseen_labels
 @pytest.mark.parametrize("estimator", [*CLASSIFIERS, *REGRESSORS], ids=repr)
 def test_what_was_saved_says_the_same_to_the_last_bit(estimator, tmp_path):
     graphs = bonded_graphs(labels=["a", 1, None, ("a", 1)])

@@ -3,6 +3,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+from helpers import unseen_labels
 from sklofi import GraphSet
 from sklofi.encoding import EdgeEncoder, columns_of
 
@@ -34,6 +35,7 @@ def test_edges_are_one_hot_in_both_directions():
     assert x.tolist() == [[1, 0], [1, 0], [0, 1], [0, 1], [0, 1], [0, 1]]
 
 
+@unseen_labels
 def test_only_labels_of_the_training_graphs_have_a_column():
     graphs = bonds("-", "=", "#")
     encoder = EdgeEncoder.fit(graphs[:2])

@@ -9,7 +9,7 @@ import networkx as nx
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from helpers import bonded_graphs, odd_graphs, ring_of
+from helpers import bonded_graphs, odd_graphs, ring_of, unseen_labels
 from sklofi import GraphSet, WLVectorizer
 from sklofi.fingerprints import FingerprintVectorizer
 from sklofi.kernels import linear_kernel
@@ -66,6 +66,8 @@ def test_directed_and_undirected_graphs_stand_side_by_side():
     assert_same_columns(vectors, [plain_fingerprint(graph, 2, 8) for graph in graphs])
 
 
+@unseen_labels
+@pytest.mark.filterwarnings("ignore:WLVectorizer does not use edge labels:UserWarning")
 def test_without_labels_of_edges_neighborhoods_are_those_of_weisfeiler_and_lehman():
     train, test = odd_graphs(25, labels="ab"), odd_graphs(20, seed=1, labels="abc")
     wl = WLVectorizer(3).fit(train)
@@ -81,6 +83,7 @@ def test_without_labels_of_edges_neighborhoods_are_those_of_weisfeiler_and_lehma
         assert_array_equal(vectorizer.get_feature_names_out()[:n_wl], wl.get_feature_names_out())
 
 
+@unseen_labels
 @pytest.mark.parametrize("unary", [False, True])
 @pytest.mark.parametrize("normalize", [False, True])
 def test_new_graphs_give_the_block_of_the_whole_matrix(normalize, unary):
@@ -166,6 +169,7 @@ def test_edges_need_labels_at_both_times_or_at_none():
         other_name.fit(GraphSet.from_networkx(labelled))
 
 
+@unseen_labels
 def test_graphs_without_edges_fit_to_any():
     labelled, bare = bonded_graphs(), odd_graphs()
     empty = [nx.empty_graph(3), nx.empty_graph(1)]

@@ -11,6 +11,7 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 from numpy.testing import assert_array_equal
 from sklearn.utils import _safe_indexing
 
@@ -252,6 +253,32 @@ def test_a_nan_label_is_located():
         GraphSet.from_networkx([labelled_path(["a", float("nan")])])
 
 
+@pytest.mark.parametrize("label", [("C", float("nan")), frozenset([("C", (float("nan"),))])])
+def test_a_nan_inside_a_label_is_located(label):
+    """It equals itself as long as it is the same object: not after saving or pickling."""
+    with pytest.raises(ValueError, match="Graph 0, node 1, has NaN in its label"):
+        GraphSet.from_networkx([labelled_path(["a", label])])
+
+
+@pytest.mark.parametrize("scalar", [torch.tensor, np.array])
+def test_scalars_of_torch_and_numpy_are_labels_by_their_value(scalar):
+    labels = [scalar(1), scalar(2), scalar(1), ("C", scalar(1)), ("C", scalar(1))]
+    graphs = GraphSet.from_networkx([labelled_path(labels)])
+    assert graphs.labels == (1, 2, ("C", 1))
+    assert graphs.label_ids.tolist() == [0, 1, 0, 2, 2]
+
+
+@pytest.mark.parametrize("label", [torch.tensor([1]), np.array([1]), ("C", torch.tensor([1]))])
+def test_arrays_are_no_labels(label):
+    with pytest.raises(TypeError, match=r"Graph 0, node 1, has the label .* node_features"):
+        GraphSet.from_networkx([labelled_path(["a", label])])
+
+
+def test_a_nan_in_a_tensor_is_located():
+    with pytest.raises(ValueError, match="Graph 0, node 1, has the label NaN"):
+        GraphSet.from_networkx([labelled_path(["a", torch.tensor(float("nan"))])])
+
+
 def test_labels_that_are_missing_in_pandas_are_located():
     with pytest.raises(ValueError, match="Graph 0, node 0, has the label NaN"):
         GraphSet.from_networkx([labelled_path([pd.NA, "a"])])
@@ -460,9 +487,10 @@ def stored_labels(graphs, edge_label="bond"):
     ]
 
 
-def test_edges_have_no_labels_unless_they_are_asked_for():
+def test_labels_of_edges_are_read_under_the_default_name_and_can_be_left_out():
     graph = bonded_path("ab", name="label")
-    graphs = GraphSet.from_networkx([graph])
+    assert GraphSet.from_networkx([graph]).edge_labels == ("a", "b")
+    graphs = GraphSet.from_networkx([graph], edge_label=None)
     assert graphs.edge_label_ids is None and graphs.edge_labels == ()
     assert list(graphs[0].edges(data=True)) == [(0, 1, {}), (1, 2, {})]
     assert repr(graphs) == "GraphSet(n_graphs=1, n_nodes=3)"
@@ -531,6 +559,22 @@ def test_a_view_with_two_labels_for_one_edge_is_refused():
     graph.add_edge("v", "u", bond=2)
     with pytest.raises(ValueError, match=r"Graph 1, edge \('u', 'v'\), of a graph that is not"):
         GraphSet.from_networkx([graph, graph.to_undirected(as_view=True)], edge_label="bond")
+
+
+@pytest.mark.parametrize(
+    "edges",
+    [
+        [(0, 1, {"label": "a"}), (1, 2, {})],
+        [(0, 1, {"label": "a"}), (0, 1, {"label": "b"})],
+    ],
+    ids=["a missing label", "two labels"],
+)
+def test_labels_of_edges_that_cannot_be_read_say_how_to_ignore_them(edges):
+    """Nobody has asked for them: they are read by default."""
+    graphs = [nx.MultiGraph(edges)]
+    with pytest.raises(ValueError, match="pass edge_label=None to ignore"):
+        GraphSet.from_networkx(graphs)
+    assert GraphSet.from_networkx(graphs, edge_label=None).edge_labels == ()
 
 
 @pytest.mark.parametrize("kind", [nx.MultiGraph, nx.MultiDiGraph])
@@ -606,7 +650,7 @@ def test_a_set_is_not_taken_for_one_with_other_labels_of_edges():
         assert as_graph_set(graphs, "label", None, edge_label) is graphs
     with pytest.raises(ValueError, match="edge_label='kind', but X is a GraphSet that was made"):
         as_graph_set(graphs, "label", None, "kind")
-    bare = GraphSet.from_networkx([bonded_path("ab")])
+    bare = GraphSet.from_networkx([bonded_path("ab")], edge_label=None)
     assert as_graph_set(bare, "label", None, "label") is bare
     with pytest.raises(ValueError, match=r"from_networkx\(graphs, edge_label='bond'\)"):
         as_graph_set(bare, "label", None, "bond")
@@ -630,7 +674,7 @@ def test_labels_of_edges_count_in_the_fingerprint_and_in_the_size():
     graphs = [bonded_path("ab"), bonded_path("ba"), nx.path_graph(3)]
     one, other = (GraphSet.from_networkx([graph], edge_label="bond") for graph in graphs[:2])
     assert one.fingerprint != other.fingerprint
-    bare, plain = (GraphSet.from_networkx([graph]) for graph in graphs[1:])
+    bare, plain = (GraphSet.from_networkx([graph], edge_label=None) for graph in graphs[1:])
     assert bare.fingerprint == plain.fingerprint != one.fingerprint
     assert sys.getsizeof(one) > sys.getsizeof(bare) + one.edge_label_ids.nbytes
     with pytest.raises(ValueError, match="read-only"):

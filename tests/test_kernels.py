@@ -17,7 +17,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_sco
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, SVR, LinearSVC
 
-from helpers import odd_graphs
+from helpers import odd_graphs, unseen_labels
 from sklofi import GraphKernelSVC, GraphKernelSVR, GraphSet, WLVectorizer, gram, kernels
 from sklofi.datasets import load_graph_atlas, make_motif_graphs
 from sklofi.fingerprints import FingerprintVectorizer
@@ -120,9 +120,9 @@ def test_a_search_over_a_graph_set_computes_one_matrix_per_kernel(motifs, monkey
     X, y = GraphSet.from_networkx(motifs[0]), motifs[1]
     grid = {"C": [0.1, 1, 10, 100], "n_iter": [1, 2]}
     fits = []
-    original = WLVectorizer.fit_transform
+    original = WLVectorizer.fit_graphs
     monkeypatch.setattr(
-        WLVectorizer, "fit_transform", lambda self, X: fits.append(len(X)) or original(self, X)
+        WLVectorizer, "fit_graphs", lambda self, X: fits.append(len(X)) or original(self, X)
     )
     search = GridSearchCV(GraphKernelSVC(), grid, cv=5).fit(X, y)
     assert calls == [(90, None), (90, None)]  # n_iter=1 and n_iter=2, whole
@@ -156,6 +156,7 @@ def test_kernels_of_one_set_are_not_taken_for_each_other(parameters, motifs):
     assert not np.allclose(shared.decision_function(X), plain.decision_function(X))
 
 
+@unseen_labels
 def test_sets_that_name_labels_differently_are_not_taken_for_each_other(motifs):
     graphs, y = [graph.copy() for graph in motifs[0]], motifs[1]
     for graph in graphs:
@@ -370,7 +371,9 @@ def test_a_callable_sees_the_users_own_graphs():
     assert classifier.kernel_.graphs == graphs[5:]
     classifier.fit(graphs, y, sample_weight=2.0)  # as for every estimator of scikit-learn
     assert classifier.kernel_.graphs == graphs
-    assert classifier.fit(GraphSet.from_networkx(graphs), y).score(graphs, y) == 0.5
+    with pytest.warns(UserWarning, match="'weight', which is not used"):
+        X = GraphSet.from_networkx(graphs)
+    assert classifier.fit(X, y).score(graphs, y) == 0.5
 
 
 @pytest.mark.parametrize(
@@ -521,6 +524,7 @@ def bonded_set(names, directed=False):
     return GraphSet.from_networkx(graphs, edge_label="label")
 
 
+@unseen_labels
 @pytest.mark.parametrize("other", [bonded_set("cd"), bonded_set("ab", directed=True)])
 def test_sets_that_differ_in_edges_are_not_taken_for_each_other(other):
     """In a process that was sent both, which share what is derived from the same arrays."""

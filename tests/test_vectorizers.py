@@ -14,7 +14,7 @@ from sklearn.feature_selection import SelectKBest, chi2
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
-from helpers import gram_of_counters, odd_graphs
+from helpers import gram_of_counters, odd_graphs, unseen_labels
 from sklofi import GraphSet, WLVectorizer, egonets
 from sklofi.kernels import (
     RandomWalkVectorizer,
@@ -72,6 +72,7 @@ def test_colors_are_counted_where_they_belong():
     assert vectorizer.labels_ == ["a", "b"]
 
 
+@unseen_labels
 @pytest.mark.parametrize("vectorizer", MAPS, ids=repr)
 @pytest.mark.parametrize("normalize", [False, True])
 def test_new_graphs_give_the_block_of_the_whole_matrix(vectorizer, normalize):

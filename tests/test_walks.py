@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from helpers import odd_graphs
+from helpers import odd_graphs, unseen_labels
 from sklofi import GraphSet, walks
 from sklofi.kernels import RandomWalkKernel, RandomWalkVectorizer, linear_kernel
 from sklofi.walks import spectral_radii
@@ -65,6 +65,7 @@ def test_the_series_is_the_limit_of_fixed_lengths():
     assert gaps[0].max() > 1e-1 > gaps[1].max() > 1e-4 > gaps[2].max()
 
 
+@unseen_labels
 def test_new_graphs_give_the_block_of_the_whole_matrix():
     train, test = odd_graphs(8, labels="ab"), odd_graphs(6, seed=1, labels="abc")
     for normalize in (False, True):
@@ -138,6 +139,7 @@ def test_graphs_without_edges_have_walks_without_steps():
     assert_array_equal(vectors.toarray(), [[2]])
 
 
+@pytest.mark.filterwarnings("ignore:The 100,001 nodes of X have:UserWarning")
 def test_walks_of_too_many_kinds_are_refused_before_they_are_counted():
     """From each leaf of a star a walk of two steps leads to every other."""
     star = nx.star_graph(100_000)

@@ -1,0 +1,170 @@
+"""What a user is told of graphs that can be used, but perhaps not as expected."""
+
+import warnings
+
+import networkx as nx
+import numpy as np
+import pytest
+
+from helpers import bonded_graphs
+from sklofi import (
+    GraphKernelSVC,
+    GraphSet,
+    LoFIClassifier,
+    WLVectorizer,
+)
+from sklofi.baselines import (
+    ECCClassifier,
+    FingerprintClassifier,
+    GCNClassifier,
+    LabelHistogramClassifier,
+)
+from sklofi.kernels import RandomWalkKernel
+
+
+def labeled(graph, *labels):
+    nx.set_node_attributes(graph, dict(zip(graph, labels, strict=True)), "label")
+    return graph
+
+
+def messages(call, *args):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call(*args)
+    return [str(one.message) for one in caught]
+
+
+GRAPHS = bonded_graphs(20, bonds=("single", "double"))
+Y = np.arange(20) % 2
+PATHS = [labeled(nx.path_graph(3), *"aba") for _ in range(20)]
+FAST = {"max_epochs": 1, "random_state": 0}
+
+
+@pytest.mark.parametrize("container", [list, GraphSet.from_networkx])
+@pytest.mark.parametrize(
+    "estimator, owner",
+    [
+        (LoFIClassifier(**FAST), "LoFIClassifier"),
+        (GCNClassifier(**FAST), "GCNClassifier"),
+        (GraphKernelSVC(), "GraphKernelSVC|WLVectorizer"),
+        (GraphKernelSVC(kernel=RandomWalkKernel()), "GraphKernelSVC|RandomWalkKernel"),
+        (WLVectorizer(), "WLVectorizer"),
+    ],
+)
+def test_whoever_does_not_use_edge_labels_says_so_once(estimator, owner, container):
+    X = container(GRAPHS)
+    with pytest.warns(UserWarning, match=rf"({owner}) does not use edge labels.*'label'") as caught:
+        estimator.fit(X, Y)
+    assert len(caught) == 1
+    predict = getattr(estimator, "predict", None) or estimator.transform
+    assert messages(predict, X) == []
+
+
+@pytest.mark.parametrize("container", [list, GraphSet.from_networkx])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        FingerprintClassifier(),
+        FingerprintClassifier(edge_label=None),
+        ECCClassifier(**FAST),
+        LabelHistogramClassifier(),
+        GraphKernelSVC(kernel="vertex-histogram"),
+    ],
+)
+def test_whoever_uses_edge_labels_or_no_edges_at_all_says_nothing(estimator, container):
+    X = container(GRAPHS)
+    assert messages(estimator.fit, X, Y) == []
+    assert messages(estimator.predict, X) == []
+
+
+def test_edge_labels_that_are_all_the_same_are_not_worth_a_word():
+    graphs = [nx.path_graph(3) for _ in range(20)]
+    for graph in graphs:
+        nx.set_edge_attributes(graph, "single", "label")
+    assert messages(LoFIClassifier(**FAST).fit, graphs, Y) == []
+
+
+def test_edge_labels_can_be_left_out():
+    X = GraphSet.from_networkx(GRAPHS, edge_label=None)
+    assert messages(LoFIClassifier(**FAST).fit, X, Y) == []
+
+
+def test_a_list_and_its_graph_set_give_the_same_answer_where_only_bonds_differ():
+    graphs = [nx.path_graph(3 + i % 5) for i in range(40)]
+    for i, graph in enumerate(graphs):
+        nx.set_edge_attributes(graph, "=" if i % 2 else "-", "label")
+    y = np.arange(40) % 2
+    for X in (graphs, GraphSet.from_networkx(graphs)):
+        assert FingerprintClassifier().fit(X, y).score(X, y) == 1
+
+
+@pytest.mark.parametrize("estimator", [GraphKernelSVC(), LabelHistogramClassifier()])
+def test_whoever_does_not_use_features_says_so(estimator):
+    graphs = [labeled(nx.path_graph(3), *"aba") for _ in range(20)]
+    for graph in graphs:
+        nx.set_node_attributes(graph, 1.0, "x")
+    X = GraphSet.from_networkx(graphs, node_features="x")
+    with pytest.warns(UserWarning, match="does not use the continuous node features.*'x'"):
+        estimator.fit(X, Y)
+
+
+@pytest.mark.parametrize("kind", [nx.Graph, nx.MultiDiGraph])
+def test_different_weights_of_edges_are_said_to_be_unused(kind):
+    graphs = [kind([(0, 1, {"weight": 2.0}), (1, 2, {"weight": 0.5})])] * 20
+    with pytest.warns(UserWarning, match="differ in the attribute 'weight', which is not used"):
+        GraphSet.from_networkx(graphs)
+    with pytest.warns(UserWarning, match="'weight', which is not used"):
+        LoFIClassifier(**FAST).fit(graphs, Y)
+
+
+def test_equal_weights_are_not_worth_a_word():
+    graphs = [nx.from_numpy_array(np.array([[0, 1], [1, 0]]))] * 20
+    assert messages(GraphSet.from_networkx, graphs) == []
+
+
+def test_weights_as_edge_labels_are_used():
+    graph = nx.Graph([(0, 1, {"weight": 2}), (1, 2, {"weight": 1})])
+    assert messages(lambda: GraphSet.from_networkx([graph], edge_label="weight")) == []
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [LoFIClassifier(**FAST), GraphKernelSVC(), GraphKernelSVC(kernel=RandomWalkKernel())],
+)
+def test_labels_that_were_never_seen_are_named(estimator):
+    estimator.fit(PATHS, Y)
+    unseen = labeled(nx.path_graph(3), "a", "Xe", "Kr")
+    expected = r"Node labels .* are in 1 of 1 graphs: 'Kr', 'Xe'\. .* doubtful"
+    with pytest.warns(UserWarning, match=expected):
+        estimator.predict([unseen])
+    with pytest.warns(UserWarning, match="1 of 20 graphs"):  # most nodes of one graph
+        estimator.predict([*PATHS[1:], unseen])
+
+
+def test_a_rare_label_in_few_graphs_is_not_worth_a_word():
+    classifier = LoFIClassifier(**FAST).fit(PATHS, Y)
+    rare = labeled(nx.path_graph(4), *"abaX")
+    assert messages(classifier.predict, [*PATHS, rare]) == []
+    with pytest.warns(UserWarning, match="3 of 23 graphs: 'X'"):
+        classifier.predict([*PATHS, rare, rare, rare])
+
+
+@pytest.mark.parametrize("estimator", [FingerprintClassifier(), ECCClassifier(**FAST)])
+def test_edge_labels_that_were_never_seen_are_named(estimator):
+    estimator.fit(GRAPHS, Y)
+    unseen = labeled(nx.path_graph(3), *"aba")
+    nx.set_edge_attributes(unseen, "triple", "label")
+    with pytest.warns(UserWarning, match="Edge labels .* 1 of 1 graphs: 'triple'"):
+        estimator.predict([unseen])
+
+
+@pytest.mark.parametrize("estimator", [LoFIClassifier(**FAST), WLVectorizer(n_iter=1)])
+def test_labels_that_are_names_of_nodes_are_noticed(estimator):
+    graphs = [labeled(nx.path_graph(3), *(f"n{3 * i + j}" for j in range(3))) for i in range(20)]
+    with pytest.warns(UserWarning, match="The 60 nodes of X have 60 different labels"):
+        estimator.fit(graphs, Y)
+
+
+def test_the_same_names_in_every_graph_may_be_meant():
+    """As the regions of a brain."""
+    assert messages(LoFIClassifier(**FAST).fit, PATHS, Y) == []
