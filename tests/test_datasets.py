@@ -212,8 +212,12 @@ def test_fetch_zinc_checks_the_lists(server, tmp_path):
         (server / f"{part}.index").write_text("7")
     with pytest.raises(ValueError, match="names number 7, but ZINC_train has only 2 graphs"):
         fetch_zinc(data_home=tmp_path / "one", verbose=False)
-    (server / "train.index").write_text("1,two")
-    with pytest.raises(ValueError, match="molecules for 'train' has 'two' in it"):
+    for bad in ("two", "", "-1", "9" * 20):
+        (server / "train.index").write_text(f"1,{bad},2")
+        with pytest.raises(ValueError, match=f"molecules for 'train' has '{bad}' in it"):
+            fetch_zinc(data_home=tmp_path / "two", verbose=False)
+    (server / "train.index").write_text("")
+    with pytest.raises(ValueError, match="molecules for 'train' has '' in it"):
         fetch_zinc(data_home=tmp_path / "two", verbose=False)
     with pytest.raises(OSError, match=r"ZINC-12k_train.index is not in"):
         fetch_zinc(data_home=tmp_path / "none", download_if_missing=False)
