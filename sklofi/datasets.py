@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import warnings
+import zipfile
 from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
 from typing import Any
@@ -205,6 +206,8 @@ def _tables(name: str, folder: Path, download_if_missing: bool, verbose: bool) -
         raise OSError(f"{name} is not in {folder}; put {target.name} there, or download it.")
 
     def check(path: Path) -> None:
+        if not zipfile.is_zipfile(path):  # such as the page of a portal, or one that was cut
+            raise ValueError("it is not a whole zip.")
         tables = read_tables(Source(path, name))
         if name in DIGESTS and content_digest(tables) != DIGESTS[name]:
             warnings.warn(

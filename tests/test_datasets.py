@@ -156,6 +156,16 @@ def test_fetch_tu_keeps_nothing_that_is_broken(server, tmp_path):
         fetch_tu("OTHER", data_home=tmp_path / "home", verbose=False)
 
 
+def test_fetch_tu_tells_if_what_came_is_no_zip(server, tmp_path):
+    (server / "SMALL.zip").write_text("<html>Please log in to this network.</html>")
+    message = (
+        r"SMALL.zip as downloaded from http\S+/SMALL.zip cannot be .* it is not a whole zip\.$"
+    )
+    with pytest.raises(ValueError, match=message):
+        fetch_tu("SMALL", data_home=tmp_path / "home", verbose=False)
+    assert list((tmp_path / "home").iterdir()) == []
+
+
 def test_fetch_tu_tells_if_a_known_set_is_another(server, tmp_path):
     write_tu(server, "MUTAG")
     with pytest.warns(UserWarning, match="MUTAG as it was downloaded .* is not the data set"):
