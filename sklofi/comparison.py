@@ -13,6 +13,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from scipy import stats
+from sklearn import metrics
 from sklearn.base import clone, is_classifier
 from sklearn.metrics import check_scoring
 from sklearn.model_selection import KFold, StratifiedKFold, check_cv
@@ -22,6 +23,28 @@ from tqdm import tqdm
 from sklofi.drawing import import_pyplot
 
 __all__ = ["Comparison", "Failure", "compare", "corrected_t_test"]
+
+# Scores that count the graphs which are classified or ranked rightly, as a share. Others may
+# come in any unit, in which one test graph is no amount.
+SHARES = (
+    metrics.accuracy_score,
+    metrics.average_precision_score,
+    metrics.balanced_accuracy_score,
+    metrics.cohen_kappa_score,
+    metrics.f1_score,
+    metrics.fbeta_score,
+    metrics.hamming_loss,
+    metrics.jaccard_score,
+    metrics.matthews_corrcoef,
+    metrics.precision_score,
+    metrics.recall_score,
+    metrics.roc_auc_score,
+    metrics.top_k_accuracy_score,
+    metrics.zero_one_loss,
+)
+
+# What differs by less, in relation to its size, differs by rounding errors only.
+ROUNDING = 1e-12
 
 
 def compare(
@@ -65,7 +88,8 @@ def compare(
 
     scoring : str, callable or None, default=None
         The score, in the words of scikit-learn; larger is better. By default accuracy if
-        the first estimator is a classifier, and otherwise R².
+        the first estimator is a classifier, and otherwise R². Verdicts do not depend on
+        the unit of the score or of the targets.
 
     baseline : str, default=None
         The estimator that the others are tested against, by default the first.
@@ -155,10 +179,20 @@ def compare(
         test_share=float(np.mean([len(test) / len(train) for train, test in folds])),
         baseline=baseline,
         metric=scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score"),
-        resolution=1 / float(np.mean([len(test) for _, test in folds])),
+        resolution=_resolution(next(iter(scorers.values())), [len(test) for _, test in folds]),
         alpha=alpha,
         failures=tuple(failures),
     )
+
+
+def _resolution(scorer: Any, n_test: list[int]) -> float:
+    """The smallest difference between two scores if they are shares, 0 if they are not."""
+    function = getattr(scorer, "_score_func", None)  # scorers of one's own have none
+    if not any(function is share for share in SHARES):
+        return 0.0
+    if not scorer._kwargs.get("normalize", True):
+        return 0.0  # a number of graphs instead
+    return 1 / float(np.mean(n_test))
 
 
 def _fit_and_score(
@@ -174,8 +208,8 @@ def _fit_and_score(
         start = time.perf_counter()
         score = float(scorer(estimator, _safe_indexing(X, test), _safe_indexing(y, test)))
         score_time = time.perf_counter() - start
-        if np.isnan(score):
-            raise ValueError("the score is NaN")
+        if not np.isfinite(score):
+            raise ValueError(f"the score is {'NaN' if np.isnan(score) else 'infinite'}")
     except Exception as error:  # the others go on; this one is reported
         message = f"{type(error).__name__}: {error}"
         return float("nan"), fit_time, score_time, (message, traceback.format_exc())
@@ -215,7 +249,8 @@ class Comparison:
         Name of the score.
 
     resolution : float
-        The smallest difference between two scores: 1 over the number of test graphs.
+        The smallest difference between two scores: 1 over the number of test graphs for
+        accuracies and other shares of graphs, 0 for all other scores.
 
     alpha : float
         Level of significance.
@@ -247,10 +282,9 @@ class Comparison:
         of training sets; see :func:`corrected_t_test`. Where several estimators are
         tested, p-values are adjusted by the method of Holm.
         """
-        reference = self.scores[self.names.index(self.baseline)]
         raw = {
-            name: corrected_t_test(scores - reference, self.test_share, self.resolution)
-            for name, scores in zip(self.names, self.scores, strict=True)
+            name: corrected_t_test(self._differences(i), self.test_share, self.resolution)
+            for i, name in enumerate(self.names)
             if name != self.baseline
         }
         tested = sorted((p, name) for name, p in raw.items() if p == p)
@@ -270,7 +304,7 @@ class Comparison:
                 {
                     "estimator": name,
                     "mean": _mean(scores),
-                    "standard_error": float(stats.sem(scores)) if len(scores) > 1 else np.nan,
+                    "standard_error": _standard_error(scores),
                     "difference": self._difference(i),
                     "p_value": p_values.get(name, np.nan),
                     "verdict": self._verdict(i, p_values),
@@ -349,17 +383,19 @@ class Comparison:
         return str(self)
 
     def __str__(self) -> str:
+        rows = self.rows()
+        figures = _figures(rows)
         width = max(len("estimator"), *map(len, self.names))
+        wide = max(18, len(self.metric), *map(len, figures))
         lines = [
-            f"{'estimator':<{width}}  {self.metric:>18}  {'fit s':>8}  {'predict s':>9}  "
+            f"{'estimator':<{width}}  {self.metric:>{wide}}  {'fit s':>8}  {'predict s':>9}  "
             f"against {self.baseline}"
         ]
         n_folds = self.scores.shape[1]
-        for row in self.rows():
-            value = f"{row['mean']:.4f} ± {row['standard_error']:.4f}"
+        for row, figure in zip(rows, figures, strict=True):
             failed = f", failed in {row['n_failed']} folds" if 0 < row["n_failed"] < n_folds else ""
             lines.append(
-                f"{row['estimator']:<{width}}  {value:>18}  {row['fit_seconds']:>8.2f}  "
+                f"{row['estimator']:<{width}}  {figure:>{wide}}  {row['fit_seconds']:>8.2f}  "
                 f"{row['predict_seconds']:>9.3f}  {row['verdict']}{failed}"
             )
         lines.append(f"{n_folds} folds; mean ± standard error; corrected paired t-test.")
@@ -367,8 +403,14 @@ class Comparison:
             lines.append(f"{failure.name} failed in fold {failure.fold}: {failure.message}")
         return "\n".join(lines)
 
+    def _differences(self, i: int) -> NDArray[np.float64]:
+        """From the baseline, in each fold."""
+        scores, reference = self.scores[i], self.scores[self.names.index(self.baseline)]
+        is_same = np.isclose(scores, reference, rtol=ROUNDING, atol=0)
+        return np.where(is_same, 0.0, scores - reference)
+
     def _difference(self, i: int) -> float:
-        return _mean(self.scores[i] - self.scores[self.names.index(self.baseline)])
+        return _mean(self._differences(i))
 
     def _verdict(self, i: int, p_values: dict[str, float]) -> str:
         name = self.names[i]
@@ -380,7 +422,8 @@ class Comparison:
         if np.isnan(self.scores[self.names.index(self.baseline)]).all():
             return "the baseline failed"
         if np.isnan(p):
-            return "too few folds to tell"
+            n_pairs = np.count_nonzero(~np.isnan(self._differences(i)))
+            return "too few folds to tell" if n_pairs < 2 else "the same difference in every fold"
         size = f"p = {p:.3f}" if p >= 0.001 else "p < 0.001"
         if p >= self.alpha:
             return f"no clear difference ({size})"
@@ -404,8 +447,8 @@ def corrected_t_test(differences: Any, test_share: float, resolution: float = 0.
 
     resolution : float, default=0.0
         The smallest difference between two scores, 1 over the number of test graphs for an
-        accuracy. Folds that show the same difference by chance are taken to vary by half
-        of it.
+        accuracy, 0 for scores that are no shares of graphs. Folds that show the same
+        difference by chance are taken to vary by half of it.
 
     Returns
     -------
@@ -428,14 +471,51 @@ def corrected_t_test(differences: Any, test_share: float, resolution: float = 0.
     n_folds = len(differences)
     if n_folds < 2:
         return float("nan")
-    mean = differences.mean()
-    spread = max(differences.std(ddof=1), resolution / 2)
-    if not differences.any():
+    largest = np.abs(differences).max()
+    if largest == 0:
         return 1.0
-    if spread <= 1e-12 * np.abs(differences).max():
+    # In this unit, neither tiny nor huge differences are lost when they are squared.
+    differences = differences / largest
+    spread = max(differences.std(ddof=1), resolution / largest / 2)
+    if spread <= ROUNDING:
         return float("nan")
-    t = mean / (spread * np.sqrt(1 / n_folds + test_share))
+    t = differences.mean() / (spread * np.sqrt(1 / n_folds + test_share))
     return float(2 * stats.t.sf(abs(t), df=n_folds - 1))
+
+
+def _figures(rows: list[dict[str, Any]]) -> list[str]:
+    """Mean ± standard error of each row, with one power of ten where rows can share it."""
+    figures = [(row["mean"], row["standard_error"]) for row in rows]
+    powers = [_power(*figure) for figure in figures]
+    shared = max((power for power in powers if power is not None), default=0)
+    return [
+        _figure(*figure, shared if power is None or shared - power <= 3 else power)
+        for figure, power in zip(figures, powers, strict=True)
+    ]
+
+
+def _power(mean: float, error: float) -> int | None:
+    size = np.nanmax([abs(mean), error, 0.0])
+    if not 0 < size < np.inf:
+        return None
+    return max(int(np.floor(np.log10(size))), -300)  # smaller ones are inexact
+
+
+def _figure(mean: float, error: float, power: int) -> str:
+    power = 0 if -3 <= power < 5 else power  # plain decimals show these
+    mean, error = mean / 10.0**power, error / 10.0**power
+    n_decimals = 4
+    if ROUNDING * abs(mean) < error < 1e-4:  # so small an error is shown as well
+        n_decimals = min(int(np.ceil(-np.log10(error))), 12)
+    text = f"{mean:.{n_decimals}f} ± {error:.{n_decimals}f}"
+    return f"({text})e{power:+03d}" if power else text
+
+
+def _standard_error(values: NDArray[np.float64]) -> float:
+    if len(values) < 2:
+        return float("nan")
+    largest = np.abs(values).max() or 1.0  # as in corrected_t_test
+    return float(largest * stats.sem(values / largest))
 
 
 def _mean(values: NDArray[np.float64]) -> float:

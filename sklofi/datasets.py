@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import warnings
+import zipfile
 from collections.abc import Callable, Hashable, Sequence
 from pathlib import Path
 from typing import Any
@@ -46,6 +47,10 @@ def fetch_tu(
 
     It is looked for in `data_home`, as a folder ``NAME`` with the files ``NAME_A.txt`` and
     so on, or as ``NAME.zip``. What is read is checked; nothing is extracted or run.
+
+    Edges have no direction, although the files list each of them in both: two labels of one
+    edge are refused. If the attributes of an edge differ, those of its last line are kept,
+    with a warning.
 
     Parameters
     ----------
@@ -201,6 +206,8 @@ def _tables(name: str, folder: Path, download_if_missing: bool, verbose: bool) -
         raise OSError(f"{name} is not in {folder}; put {target.name} there, or download it.")
 
     def check(path: Path) -> None:
+        if not zipfile.is_zipfile(path):  # such as the page of a portal, or one that was cut
+            raise ValueError("it is not a whole zip.")
         tables = read_tables(Source(path, name))
         if name in DIGESTS and content_digest(tables) != DIGESTS[name]:
             warnings.warn(
@@ -249,8 +256,9 @@ def _zinc_list(
 def _check_list(path: Path, part: str) -> NDArray[np.int64]:
     text = path.read_text(encoding="ascii", errors="replace")
     cells = text.replace("\n", ",").replace(" ", "").strip(",").split(",")
-    if bad := next((cell for cell in cells if not cell.isdecimal()), None):
-        raise ValueError(f"The list of ZINC's molecules for {part!r} has {bad[:20]!r} in it.")
+    for cell in cells:
+        if not cell.isdecimal() or len(cell) > 18:  # which would not fit into 64 bits
+            raise ValueError(f"The list of ZINC's molecules for {part!r} has {cell[:20]!r} in it.")
     return np.array(cells, dtype=np.int64)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import io
-import math
+import re
 import warnings
 import zipfile
 import zlib
@@ -105,23 +105,24 @@ class Source:
 
 def read_tables(source: Source) -> TUTables:
     """Read and check all files of a data set."""
-    indicator = _integers(source, "graph_indicator", required=True)[:, 0]
+    indicator = _integers(source, "graph_indicator", n_columns=1, required=True)[:, 0]
     graph_of = _check_indicator(source, indicator)
     edges = _integers(source, "A", n_columns=2, required=True) - 1
     _check_edges(source, edges, graph_of)
     n_graphs = int(graph_of[-1]) + 1
-    graph_labels = _numbers(source, "graph_labels", n_rows=n_graphs)
-    if graph_labels is not None and (graph_labels % 1 == 0).all():
-        graph_labels = graph_labels.astype(np.int64)
+    edge_labels = _integers(source, "edge_labels", n_rows=len(edges))
+    edge_attributes = _numbers(source, "edge_attributes", n_rows=len(edges))
+    _check_edge_labels(source, edges, edge_labels)
+    _warn_of_lost_attributes(source, edges, edge_attributes)
     return TUTables(
         name=source.name,
         graph_of=graph_of,
         edges=edges,
         node_labels=_integers(source, "node_labels", n_rows=len(graph_of)),
         node_attributes=_numbers(source, "node_attributes", n_rows=len(graph_of)),
-        edge_labels=_integers(source, "edge_labels", n_rows=len(edges)),
-        edge_attributes=_numbers(source, "edge_attributes", n_rows=len(edges)),
-        graph_labels=graph_labels,
+        edge_labels=edge_labels,
+        edge_attributes=edge_attributes,
+        graph_labels=_classes(source, n_rows=n_graphs),
         graph_attributes=_numbers(source, "graph_attributes", n_rows=n_graphs),
     )
 
@@ -183,6 +184,16 @@ def _numbers(source: Source, what: str, **checks: Any) -> Any:
     return _table(source, what, np.float64, **checks)
 
 
+def _classes(source: Source, n_rows: int) -> NDArray[Any] | None:
+    """Graph labels: whole numbers if all of them are, real numbers otherwise."""
+    classes = _numbers(source, "graph_labels", n_rows=n_rows)
+    if classes is None or (classes % 1 != 0).any():
+        return classes
+    if (np.abs(classes) < 2**53).all():  # as floating-point numbers they are exact
+        return classes.astype(np.int64)
+    return _integers(source, "graph_labels", n_rows=n_rows)
+
+
 def _table(
     source: Source,
     what: str,
@@ -201,47 +212,53 @@ def _table(
                 " format has."
             )
         return None
-    if what == "A" and not content.strip():
-        return np.empty((0, 2), dtype=dtype)  # graphs without edges
-    try:
-        if not content.strip():
-            raise ValueError("no lines")
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", DeprecationWarning)  # numbers that are not whole
-            stream = io.BytesIO(content)
-            table = np.loadtxt(stream, delimiter=",", dtype=dtype, ndmin=2, comments=None)
-        if not np.isfinite(table).all() or table.shape[1] != (n_columns or table.shape[1]):
-            raise ValueError("not finite, or too many columns")
-    except (ValueError, OverflowError, DeprecationWarning) as error:
-        raise _line_error(content, file_name, dtype, n_columns) from error
+    content = content.rstrip()
+    if not content:
+        if what == "A":
+            return np.empty((0, 2), dtype=dtype)  # graphs without edges
+        raise ValueError(f"{file_name} has no lines.")
+    # numpy skips a blank line, which would shift all values below it by one.
+    if blank := re.search(rb"(?:^|\n)[ \t\r]*\n", content):
+        line = content.count(b"\n", 0, blank.end())
+        raise ValueError(f"{file_name}, line {line} is blank, but there are lines below it.")
+    n_columns = n_columns or content.partition(b"\n")[0].count(b",") + 1
+    table = _parse(content, dtype, n_columns)
+    if table is None:
+        raise _line_error(content, file_name, dtype, n_columns)
     if n_rows is not None and len(table) != n_rows:
         raise ValueError(f"{file_name} has {len(table):,} lines, but there have to be {n_rows:,}.")
     return table
 
 
-def _line_error(content: bytes, file_name: str, dtype: Any, n_columns: int | None) -> ValueError:
+def _parse(content: bytes, dtype: Any, n_columns: int) -> NDArray[Any] | None:
+    """The numbers in some lines, or None if they are not what they should be."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", DeprecationWarning)  # numbers that are not whole
+            stream = io.BytesIO(content)
+            table = np.loadtxt(stream, delimiter=",", dtype=dtype, ndmin=2, comments=None)
+    except (ValueError, OverflowError, DeprecationWarning):
+        return None
+    return table if np.isfinite(table).all() and table.shape[1] == n_columns else None
+
+
+def _line_error(content: bytes, file_name: str, dtype: Any, n_columns: int) -> ValueError:
     """Find the first line that does not fit."""
-    kind = "whole numbers" if dtype is np.int64 else "numbers"
-    for number, raw in enumerate(content.splitlines(), start=1):
-        text = raw.decode("ascii", errors="replace").strip()
-        if not text:
-            continue
-        cells = text.split(",")
-        n_columns = len(cells) if n_columns is None else n_columns
-        try:
-            if dtype is np.int64:
-                are_numbers = all(abs(int(cell)) < 2**63 for cell in cells)
-            else:
-                are_numbers = all(math.isfinite(float(cell)) for cell in cells)
-        except ValueError:
-            are_numbers = False
-        if not are_numbers or len(cells) != n_columns:
-            shown = text if len(text) <= 60 else text[:60] + "..."
-            return ValueError(
-                f"{file_name}, line {number}: {shown!r} is not a line of {n_columns} {kind}"
-                " between commas."
-            )
-    return ValueError(f"{file_name} has no lines.")
+    lines = content.split(b"\n")
+    start = 0
+    # By blocks first: numpy takes as long for one line as for a hundred.
+    for size in (10_000, 100, 1):
+        while start + size < len(lines):
+            if _parse(b"\n".join(lines[start : start + size]), dtype, n_columns) is None:
+                break
+            start += size
+    text = lines[start].decode("ascii", errors="replace").strip()
+    shown = text if len(text) <= 60 else text[:60] + "..."
+    kind = "whole numbers of at most 64 bits" if dtype is np.int64 else "numbers"
+    return ValueError(
+        f"{file_name}, line {start + 1}: {shown!r} is not a line of {n_columns} {kind} between"
+        " commas."
+    )
 
 
 def _check_indicator(source: Source, indicator: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -271,4 +288,53 @@ def _check_edges(source: Source, edges: NDArray[np.int64], graph_of: NDArray[np.
         raise ValueError(
             f"{file_name}, line {line + 1}: nodes {edges[line, 0] + 1} and {edges[line, 1] + 1} are"
             f" in different graphs."
+        )
+
+
+def _lines_that_differ(
+    edges: NDArray[np.int64], values: NDArray[Any]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Lines whose value is not that of the first line of the same edge, in either direction,
+    and those first lines."""
+    ends = np.sort(edges, axis=1)
+    order = np.lexsort((ends[:, 1], ends[:, 0]))  # stable: first lines stay first
+    is_first = np.ones(len(order), dtype=bool)
+    is_first[1:] = (np.diff(ends[order], axis=0) != 0).any(axis=1)
+    first = np.empty_like(order)
+    first[order] = order[is_first][np.cumsum(is_first) - 1]
+    lines = np.flatnonzero((values != values[first]).any(axis=1))
+    return lines, first[lines]
+
+
+def _check_edge_labels(
+    source: Source, edges: NDArray[np.int64], labels: NDArray[np.int64] | None
+) -> None:
+    if labels is None or not len(edges):
+        return
+    lines, first_lines = _lines_that_differ(edges, labels)
+    if len(lines):
+        line, first = int(lines[0]), int(first_lines[0])
+        u, v = (edges[line] + 1).tolist()
+        here, there = (", ".join(map(str, labels[i].tolist())) for i in (line, first))
+        raise ValueError(
+            f"{source.name}_edge_labels.txt, line {line + 1}: the edge of the nodes {u} and {v} has"
+            f" the label {here} here, but {there} in line {first + 1}; edges have no direction, so"
+            " all lines of an edge need the same label."
+        )
+
+
+def _warn_of_lost_attributes(
+    source: Source, edges: NDArray[np.int64], attributes: NDArray[np.float64] | None
+) -> None:
+    """Unlike labels, attributes do differ in published data sets: in Cuneiform by direction."""
+    if attributes is None or not len(edges):
+        return
+    lines, first_lines = _lines_that_differ(edges, attributes)
+    if len(lines):
+        warnings.warn(
+            f"{source.name}_edge_attributes.txt, line {lines[0] + 1}: the edge has other attributes"
+            f" than in line {first_lines[0] + 1}. Edges have no direction here, and each of them"
+            f" keeps the attributes of its last line; this concerns {len(lines):,} lines.",
+            UserWarning,
+            stacklevel=2,
         )

@@ -1,13 +1,17 @@
 """Estimators side by side: the same folds, honest tests, nothing swallowed."""
 
+import re
 import sys
+from functools import partial
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.dummy import DummyClassifier, DummyRegressor
+from sklearn.linear_model import LinearRegression
+from sklearn.metrics import accuracy_score, log_loss, make_scorer, mean_pinball_loss
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
@@ -15,9 +19,12 @@ from sklearn.model_selection import (
     StratifiedKFold,
     cross_validate,
 )
+from sklearn.neighbors import KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.tree import DecisionTreeClassifier
 
 from sklofi import GraphKernelSVC, GraphKernelSVR, GraphSet, compare
-from sklofi.comparison import Comparison, corrected_t_test
+from sklofi.comparison import Comparison, _figures, corrected_t_test
 from sklofi.datasets import load_graph_atlas, make_motif_graphs
 
 KERNELS = {name: GraphKernelSVC(kernel=name, n_iter=2) for name in ("wl", "vertex-histogram")}
@@ -139,14 +146,15 @@ def test_all_are_scored_alike_whatever_they_were_tuned_for(motifs):
     assert_array_equal(*comparison.scores)
 
 
-def test_a_score_that_is_no_number_is_a_failure(motifs):
+@pytest.mark.parametrize("value, name", [("nan", "NaN"), ("inf", "infinite"), ("-inf", "infinite")])
+def test_a_score_that_is_no_number_is_a_failure(motifs, value, name):
     def no_number(estimator, X, y):
-        return float("nan")
+        return float(value)
 
     comparison = compare(KERNELS, *motifs, cv=2, scoring=no_number)
     assert comparison.metric == "no_number"
     assert [failure.message for failure in comparison.failures] == [
-        "ValueError: the score is NaN"
+        f"ValueError: the score is {name}"
     ] * 4
 
 
@@ -196,6 +204,149 @@ def test_the_correction_keeps_its_level():
     assert 0.035 < alarms < 0.065 < 0.12 < plain
 
 
+def of_numbers(n_samples=90):
+    """Regressors, vectors and targets, where two regressors are good."""
+    rng = np.random.RandomState(0)
+    X = rng.normal(size=(n_samples, 3))
+    y = X @ [2.0, 1.0, 0.1] + 0.3 * np.sin(3 * X[:, 0]) + 0.2 * rng.normal(size=n_samples)
+    regressors = {
+        "linear": LinearRegression(),
+        "neighbors": KNeighborsRegressor(3),
+        "mean": DummyRegressor(),
+        "fewer": make_pipeline(SelectFirst(2), LinearRegression()),
+    }
+    return regressors, X, y
+
+
+class SelectFirst(TransformerMixin, BaseEstimator):
+    def __init__(self, n_columns):
+        self.n_columns = n_columns
+
+    def fit(self, X, y=None):
+        return self
+
+    def transform(self, X):
+        return X[:, : self.n_columns]
+
+
+def largest_error(estimator, X, y):
+    return -np.abs(estimator.predict(X) - y).max()
+
+
+@pytest.mark.parametrize("unit", [1e-100, 1e-6, 1e-2, 100, 1e6, 1e100])
+@pytest.mark.parametrize(
+    "scoring",
+    [
+        *("r2", "neg_mean_absolute_error", "neg_mean_squared_error", "neg_median_absolute_error"),
+        *("neg_root_mean_squared_error", "neg_max_error", "explained_variance"),
+        make_scorer(mean_pinball_loss, greater_is_better=False),
+        largest_error,
+    ],
+)
+def test_no_verdict_depends_on_the_unit_of_the_target(scoring, unit):
+    regressors, X, y = of_numbers()
+    expected = compare(regressors, X, y, cv=6, scoring=scoring)
+    changed = compare(regressors, X, unit * (y + 10), cv=6, scoring=scoring)
+    assert changed.p_values() == pytest.approx(expected.p_values(), rel=1e-6)
+    verdicts = [[row["verdict"] for row in one.rows()] for one in (expected, changed)]
+    assert verdicts[0] == verdicts[1]
+    assert verdicts[0][2].startswith("worse")
+
+
+def test_graphs_whose_target_has_another_unit_are_compared_alike():
+    graphs, y = load_graph_atlas(target="spectral_radius")
+    estimators = {"mean": DummyRegressor(), "wl": GraphKernelSVR(n_iter=1)}
+    setting = {"cv": 3, "scoring": "neg_mean_absolute_error"}
+    expected = compare(estimators, graphs[::9], y[::9], **setting).p_values()["wl"]
+    assert expected < 0.05
+    for unit in (1e-6, 1e6):
+        changed = compare(estimators, graphs[::9], unit * y[::9], **setting).p_values()["wl"]
+        assert changed == pytest.approx(expected, rel=0.01)  # libsvm has a tolerance
+
+
+def test_mistakes_may_cost_euros_or_cents(motifs):
+    """A cost in whole numbers looks like an accuracy, and so do errors of whole numbers."""
+
+    def cost_in(unit):
+        return make_scorer(
+            lambda y, p: unit * np.mean(3 * (y > p) + (y < p)), greater_is_better=False
+        )
+
+    p_values = [
+        compare(KERNELS, *motifs, cv=4, scoring=cost_in(unit)).p_values()["vertex-histogram"]
+        for unit in (1, 100, 1e-6)
+    ]
+    assert_allclose(p_values, p_values[0])
+
+
+def test_log_losses_may_be_counted_in_bits(motifs):
+    graphs, y = motifs
+    X = np.array([[len(graph.edges), *np.bincount([d for _, d in graph.degree], minlength=9)[:9]]
+                  for graph in graphs])  # fmt: skip
+    estimators = {
+        "prior": DummyClassifier(),
+        "tree": DecisionTreeClassifier(max_depth=2, random_state=0),
+    }
+    nats, bits = (
+        make_scorer(partial(loss_in, unit), response_method="predict_proba")
+        for unit in (1, np.log(2))
+    )
+    named = compare(estimators, X, y, cv=5, scoring="neg_log_loss")
+    for scoring in (nats, bits):
+        comparison = compare(estimators, X, y, cv=5, scoring=scoring)
+        assert comparison.p_values() == pytest.approx(named.p_values())
+
+
+def loss_in(unit, y, probabilities):
+    return -log_loss(y, probabilities) / unit
+
+
+@pytest.mark.parametrize(
+    "scoring, expected",
+    [
+        *(
+            (name, 1 / 20)
+            for name in ("accuracy", "balanced_accuracy", "f1_macro", "roc_auc", None)
+        ),
+        (make_scorer(accuracy_score), 1 / 20),
+        (make_scorer(accuracy_score, normalize=False), 0),
+        *((name, 0) for name in ("neg_log_loss", "neg_brier_score")),
+        (largest_error, 0),
+    ],
+)
+def test_only_shares_of_graphs_come_in_steps(motifs, scoring, expected):
+    estimators = {"a": DummyClassifier(), "b": DummyClassifier(strategy="uniform")}
+    comparison = compare(estimators, *motifs, cv=4, scoring=scoring)
+    assert not comparison.failures
+    assert comparison.resolution == pytest.approx(expected)
+
+
+def test_the_verdicts_on_accuracies_and_ranks_that_do_not_vary(motifs):
+    """Right about every graph, against half of them, in all folds."""
+    _, y = motifs
+    estimators = {"constant": DummyClassifier(), "right": DecisionTreeClassifier()}
+    for scoring in ("accuracy", "roc_auc"):
+        comparison = compare(estimators, y[:, None], y, cv=4, scoring=scoring)
+        assert comparison.rows()[1]["verdict"] == "better (p < 0.001)"
+
+
+def test_rounding_errors_are_no_differences():
+    base = np.linspace(0.7, 0.8, 10)
+    comparison = comparison_of([base, base * (1 + 1e-15), base + 0.1, base * (1 + 1e-6)])
+    assert [row["verdict"] for row in comparison.rows()[1:]] == [
+        "no clear difference (p = 1.000)",
+        "the same difference in every fold",
+        "better (p < 0.001)",
+    ]
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-200, 1.0, 1e200, 1e300])
+def test_differences_of_any_size_can_be_squared(unit):
+    differences = np.array([0.1, 0.0, 0.2, 0.1, 0.1])
+    expected = corrected_t_test(differences, 1 / 4)
+    assert corrected_t_test(unit * differences, 1 / 4) == pytest.approx(expected)
+
+
 def test_several_p_values_are_adjusted_by_holm():
     rng = np.random.RandomState(0)
     base = rng.normal(0.8, 0.01, size=10)
@@ -243,6 +394,50 @@ def test_text_and_frames(motifs):
     folds = comparison.to_frame(folds=True)
     assert len(folds) == 8
     assert_array_equal(folds.query("estimator == 'wl'")["score"], comparison.scores[0])
+
+
+@pytest.mark.parametrize(
+    "mean, error, expected",
+    [
+        (0.8125, 0.0123, "0.8125 ± 0.0123"),
+        (-0.5, 0.25, "-0.5000 ± 0.2500"),
+        (0.0, 0.0, "0.0000 ± 0.0000"),
+        (1.0, np.nan, "1.0000 ± nan"),
+        (np.nan, np.nan, "nan ± nan"),
+        (-1.2345e-6, 1.2e-8, "(-1.2345 ± 0.0120)e-06"),
+        (1e-6, 2e-3, "0.0000 ± 0.0020"),
+        (1.5e7, 2.5e5, "(1.5000 ± 0.0250)e+07"),
+        (99_999.5, 12.25, "99999.5000 ± 12.2500"),
+        (0.999991, 5.6e-6, "0.999991 ± 0.000006"),
+        (0.9, 1e-17, "0.9000 ± 0.0000"),
+        (1e-300, 1e-302, "(1.0000 ± 0.0100)e-300"),
+        (1e300, 1e298, "(1.0000 ± 0.0100)e+300"),
+        (5e-324, 0.0, "(0.0000 ± 0.0000)e-300"),
+    ],
+)
+def test_scores_of_any_size_can_be_read(mean, error, expected):
+    assert _figures([{"mean": mean, "standard_error": error}]) == [expected]
+
+
+def test_scores_share_a_power_of_ten_unless_they_are_too_far_apart():
+    means = [3e-7, 2.5e-6, 1e-12, 0.0, np.nan]
+    rows = [{"mean": mean, "standard_error": mean / 10} for mean in means]
+    assert _figures(rows) == [
+        "(0.3000 ± 0.0300)e-06",
+        "(2.5000 ± 0.2500)e-06",
+        "(1.0000 ± 0.1000)e-12",
+        "(0.0000 ± 0.0000)e-06",
+        "(nan ± nan)e-06",
+    ]
+
+
+def test_columns_are_wide_enough():
+    regressors, X, y = of_numbers()
+    comparison = compare(regressors, X, -1e-6 * y, cv=3, scoring="neg_root_mean_squared_error")
+    lines = str(comparison).splitlines()[:5]
+    assert ")e-06 " in lines[3] and "0.0000" not in str(comparison)
+    ends = [re.search(r"(error|e-\d\d)  ", line).end(1) for line in lines]
+    assert len(set(ends)) == 1
 
 
 @pytest.mark.parametrize("name, call", [("pandas", "to_frame"), ("matplotlib.pyplot", "plot")])

@@ -156,6 +156,16 @@ def test_fetch_tu_keeps_nothing_that_is_broken(server, tmp_path):
         fetch_tu("OTHER", data_home=tmp_path / "home", verbose=False)
 
 
+def test_fetch_tu_tells_if_what_came_is_no_zip(server, tmp_path):
+    (server / "SMALL.zip").write_text("<html>Please log in to this network.</html>")
+    message = (
+        r"SMALL.zip as downloaded from http\S+/SMALL.zip cannot be .* it is not a whole zip\.$"
+    )
+    with pytest.raises(ValueError, match=message):
+        fetch_tu("SMALL", data_home=tmp_path / "home", verbose=False)
+    assert list((tmp_path / "home").iterdir()) == []
+
+
 def test_fetch_tu_tells_if_a_known_set_is_another(server, tmp_path):
     write_tu(server, "MUTAG")
     with pytest.warns(UserWarning, match="MUTAG as it was downloaded .* is not the data set"):
@@ -212,8 +222,12 @@ def test_fetch_zinc_checks_the_lists(server, tmp_path):
         (server / f"{part}.index").write_text("7")
     with pytest.raises(ValueError, match="names number 7, but ZINC_train has only 2 graphs"):
         fetch_zinc(data_home=tmp_path / "one", verbose=False)
-    (server / "train.index").write_text("1,two")
-    with pytest.raises(ValueError, match="molecules for 'train' has 'two' in it"):
+    for bad in ("two", "", "-1", "9" * 20):
+        (server / "train.index").write_text(f"1,{bad},2")
+        with pytest.raises(ValueError, match=f"molecules for 'train' has '{bad}' in it"):
+            fetch_zinc(data_home=tmp_path / "two", verbose=False)
+    (server / "train.index").write_text("")
+    with pytest.raises(ValueError, match="molecules for 'train' has '' in it"):
         fetch_zinc(data_home=tmp_path / "two", verbose=False)
     with pytest.raises(OSError, match=r"ZINC-12k_train.index is not in"):
         fetch_zinc(data_home=tmp_path / "none", download_if_missing=False)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from helpers import write_tu
+from helpers import SMALL_SET, write_tu
 from sklofi import tudataset
 from sklofi.tudataset import Source, build_graphs, content_digest, read_tables
 
@@ -79,7 +79,7 @@ def test_graphs_without_edges(tmp_path):
     "change, message",
     [
         ({"A": "1, 2\n2; 1\n"}, r"SMALL_A.txt, line 2: '2; 1' is not a line of 2 whole numbers"),
-        ({"A": "1, 2\n\n2\n"}, r"SMALL_A.txt, line 3: '2' is not a line of 2 whole numbers"),
+        ({"A": "1, 2\n2\n"}, r"SMALL_A.txt, line 2: '2' is not a line of 2 whole numbers"),
         ({"A": "1, 2, 3\n"}, r"SMALL_A.txt, line 1: '1, 2, 3' is not a line of 2 whole numbers"),
         ({"A": "1, 2\n2, 9\n"}, r"SMALL_A.txt, line 2: nodes 2 and 9 are not both among .* 1 to 5"),
         ({"A": "0, 2\n"}, r"SMALL_A.txt, line 1: nodes 0 and 2 are not both among"),
@@ -111,6 +111,120 @@ def test_what_does_not_fit_is_named(tmp_path, change, message):
     write_tu(tmp_path, **change)
     with pytest.raises(ValueError, match=message):
         read(tmp_path)
+
+
+TOO_LARGE = ("9223372036854775808", "-9223372036854775809", "1e300", "99999999999999999999")
+INTEGERS = ("A", "graph_indicator", "node_labels", "edge_labels", "graph_labels")
+NUMBERS = ("node_attributes", "edge_attributes", "graph_attributes")
+N_LINES = {"A": 6, "edge_labels": 6, "edge_attributes": 6, "graph_labels": 2, "graph_attributes": 2}
+
+
+def with_bad_line(what, line, bad):
+    """A file of ones whose line has something else in it."""
+    lines = ["1, 2" if what == "A" else "1"] * N_LINES.get(what, 5)
+    lines[line - 1] = f"1, {bad}" if what == "A" else bad
+    return {what: "\n".join(lines) + "\n"}
+
+
+@pytest.mark.parametrize("bad", [*TOO_LARGE, "nan", "inf", "-inf", "1 2", "1_0", "0x1", "#"])
+@pytest.mark.parametrize("what", INTEGERS)
+def test_what_is_no_integer_of_64_bits_is_named(tmp_path, what, bad):
+    write_tu(tmp_path, **with_bad_line(what, 2, bad))
+    with pytest.raises(ValueError, match=rf"SMALL_{what}.txt, line 2"):
+        read(tmp_path)
+
+
+@pytest.mark.parametrize("what", INTEGERS[:-1])  # classes may be real numbers
+def test_what_is_not_whole_is_named(tmp_path, what):
+    write_tu(tmp_path, **with_bad_line(what, 2, "1.5"))
+    with pytest.raises(ValueError, match=rf"SMALL_{what}.txt, line 2: .*1.5' is not a line of"):
+        read(tmp_path)
+
+
+@pytest.mark.parametrize("bad", ["nan", "inf", "-inf", "1e400", "1, 2", "1 2", "1_0", "C"])
+@pytest.mark.parametrize("what", NUMBERS)
+def test_what_is_no_finite_number_is_named(tmp_path, what, bad):
+    write_tu(tmp_path, **with_bad_line(what, 2, bad))
+    with pytest.raises(ValueError, match=rf"SMALL_{what}.txt, line 2"):
+        read(tmp_path)
+
+
+@pytest.mark.parametrize("line", [1, 2, 99, 100, 101, 10_000, 10_001, 20_199, 20_300])
+def test_the_line_is_found_in_long_files(tmp_path, line):
+    n_nodes = 20_300
+    ones = {"graph_indicator": "1\n" * n_nodes, "graph_labels": "1\n"}
+    labels = ["1"] * n_nodes
+    labels[line - 1] = "x"
+    write_tu(tmp_path, **ones, node_labels="\n".join(labels))
+    with pytest.raises(ValueError, match=rf"SMALL_node_labels.txt, line {line}: 'x'"):
+        read(tmp_path)
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\t", "\r"])
+@pytest.mark.parametrize("what", [*INTEGERS, *NUMBERS])
+def test_blank_lines_are_refused_but_at_the_end(tmp_path, what, blank):
+    lines = ["1, 2" if what == "A" else "1"] * N_LINES.get(what, 5)
+    if what == "graph_indicator":
+        lines = SMALL_SET[what].split()
+    write_tu(tmp_path, "END", **{what: "\n".join([*lines, blank, blank])})
+    read(tmp_path, "END")
+    for place in (0, 1):
+        name = f"SMALL{place}"
+        write_tu(tmp_path, name, **{what: "\n".join([*lines[:place], blank, *lines[place:]])})
+        with pytest.raises(ValueError, match=rf"{name}_{what}.txt, line {place + 1} is blank"):
+            read(tmp_path, name)
+
+
+def test_lines_may_end_as_on_windows(tmp_path):
+    write_tu(tmp_path, **{what: text.replace("\n", "\r\n") for what, text in SMALL_SET.items()})
+    write_tu(tmp_path, "UNIX")
+    assert content_digest(read(tmp_path)) == content_digest(read(tmp_path, "UNIX"))
+
+
+def test_classes_keep_all_their_digits(tmp_path):
+    largest = 2**63 - 1
+    write_tu(tmp_path, graph_labels=f"{largest}\n{largest - 1}\n")
+    assert read(tmp_path).graph_labels.tolist() == [[largest], [largest - 1]]
+
+
+@pytest.mark.parametrize(
+    "labels, line, here, first, there",
+    [
+        ("3\n4\n1\n1\n1\n1\n", 2, "4", 1, "3"),
+        ("3\n3\n1\n1\n1\n2\n", 6, "2", 5, "1"),
+        ("3, 1\n3, 1\n1, 1\n1, 2\n1, 0\n2, 0\n", 4, "1, 2", 3, "1, 1"),
+    ],
+)
+def test_two_labels_of_one_edge_are_refused(tmp_path, labels, line, here, first, there):
+    write_tu(tmp_path, edge_labels=labels)
+    message = (
+        rf"SMALL_edge_labels.txt, line {line}: .* label {here} here, but {there} in line {first};"
+    )
+    with pytest.raises(ValueError, match=message):
+        read(tmp_path)
+
+
+def test_an_edge_that_is_listed_twice_needs_one_label(tmp_path):
+    twice = {"A": SMALL_SET["A"] * 2}
+    write_tu(tmp_path, **twice, edge_labels="3\n3\n4\n4\n5\n5\n" * 2)
+    path, edge = build_graphs(read(tmp_path))
+    assert list(path.edges(data="label")) == [(0, 1, 3), (1, 2, 4)]
+    assert list(edge.edges(data="label")) == [(0, 1, 5)]
+    write_tu(tmp_path, "OTHER", **twice, edge_labels="3\n3\n4\n4\n5\n5\n3\n3\n4\n4\n6\n6\n")
+    message = (
+        r"OTHER_edge_labels.txt, line 11: the edge of the nodes 4 and 5 .* 6 here, but 5 in line 5"
+    )
+    with pytest.raises(ValueError, match=message):
+        read(tmp_path, "OTHER")
+
+
+def test_two_attributes_of_one_edge_are_told(tmp_path):
+    write_tu(tmp_path, edge_attributes="0.1\n0.1\n0.2\n-0.2\n0.3\n-0.3\n")
+    message = r"SMALL_edge_attributes.txt, line 4: .* than in line 3\. .* last line; .* 2 lines"
+    with pytest.warns(UserWarning, match=message):
+        tables = read(tmp_path)
+    path, _ = build_graphs(tables)
+    assert_array_equal(path.edges[1, 2]["attributes"], [-0.2])
 
 
 @pytest.mark.parametrize("as_zip", [True, False])
