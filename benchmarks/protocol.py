@@ -311,7 +311,7 @@ def available(methods: list[str]) -> list[str]:
     for reason, names in missing.items():
         print(
             f"Left out because of what is missing ({reason}): {', '.join(names)}."
-            ' pip install "sklofi[benchmark]" brings what the peers need.'
+            ' pip install ".[benchmark]" in a clone brings what the peers need.'
         )
     return [method for method in methods if not METHODS[method].why_not()]
 

@@ -65,7 +65,7 @@ def on_cluster(client: Any = None) -> Iterator[None]:
     try:
         from dask.distributed import get_client
     except ImportError as error:
-        raise ImportError('on_cluster needs Dask: pip install "sklofi[cluster]".') from error
+        raise ImportError('on_cluster needs Dask: pip install "dask[distributed]".') from error
     lasting = _LastingClient(get_client() if client is None else client)
     backend = _Backend(client=lasting, wait_for_workers_timeout=WAIT_FOR_WORKERS)
     try:

@@ -16,7 +16,7 @@ def import_pyplot(needed_by: str) -> Any:
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
-        message = f'{needed_by} needs matplotlib: pip install "sklofi[plot]".'
+        message = f"{needed_by} needs matplotlib: pip install matplotlib."
         raise ImportError(message) from error
     return plt
 

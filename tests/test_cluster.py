@@ -233,7 +233,7 @@ def test_compare_works_with_backends_that_have_no_generators(motifs):
 def test_without_dask_it_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "dask.distributed", None)
     with pytest.raises(
-        ImportError, match=r'on_cluster needs Dask: pip install "sklofi\[cluster\]"'
+        ImportError, match=r'on_cluster needs Dask: pip install "dask\[distributed\]"'
     ):
         with on_cluster():
             pass

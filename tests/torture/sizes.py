@@ -16,6 +16,7 @@ import networkx as nx
 import numpy as np
 
 from sklofi import GraphKernelSVC, LoFIClassifier
+from sklofi.baselines import FingerprintClassifier, GINClassifier
 from sklofi.inspection import best_egonets, mask_importance, node_attribution
 from sklofi.kernels import RandomWalkKernel
 
@@ -33,6 +34,12 @@ def with_attributes(graph, seed=0):
     return graph
 
 
+def with_names(graph, first):
+    """Labels that no other graph has."""
+    nx.set_node_attributes(graph, {node: first + node for node in graph}, "label")
+    return graph
+
+
 def with_small_ones(graph):
     others = [nx.path_graph(5), nx.cycle_graph(5), nx.star_graph(4)]
     return [with_attributes(one) for one in (graph, *others)]
@@ -44,6 +51,7 @@ INPUTS = {
     "complete": lambda: with_small_ones(nx.complete_graph(3000)),
     "tiny": lambda: [nx.path_graph(2 + i % 3) if i % 2 else nx.star_graph(1 + i % 5)
                      for i in range(200_000)],
+    "vocabulary": lambda: [with_names(nx.path_graph(20), 20 * i) for i in range(1000)],
 }  # fmt: skip
 
 
@@ -73,6 +81,8 @@ TASKS = {
     "lofi, features": (fit_and_predict, lofi(node_features="x")),
     "small lofi, features": (fit_and_predict, small_lofi(node_features="x")),
     "large lofi, features": (fit_and_predict, lofi(n_masks=64, n_words=32, node_features="x")),
+    "gin": (fit_and_predict, GINClassifier(max_epochs=2, random_state=0)),
+    "fingerprint": (fit_and_predict, FingerprintClassifier()),
     "small lofi, explained": (explain, small_lofi()),
     "wl": (fit_and_predict, GraphKernelSVC()),
     "wl, matrix": (fit_and_predict, GraphKernelSVC(solver="gram")),

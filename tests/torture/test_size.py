@@ -64,6 +64,13 @@ TASKS = {
         "shortest-path": (1, None),
         "random-walk, whole series": (NOTHING, MATRIX),
     },
+    "vocabulary": {
+        "lofi": (1, None),
+        "gin": (1, None),
+        "fingerprint": (0.5, None),
+        "wl": (0.5, None),
+        "shortest-path": (0.5, None),
+    },
 }
 
 
@@ -72,8 +79,8 @@ def test_large_input_is_done_within_a_stated_memory_or_refused(name, tried):
     """Very large graphs, and very many, are done within 2 GiB or refused in a sentence before
     memory is taken.
 
-    A star of 100,000 leaves, a path of a million nodes, a complete graph of 3,000, and 200,000 tiny
-    graphs: fits, predictions and explanations of `LoFIClassifier` (also with radius 2 and features
+    A star of 100,000 leaves, a path of a million nodes, a complete graph of 3,000, 200,000 tiny
+    graphs, and 20,000 nodes each with a label of its own (there GIN and fingerprints, too): fits, predictions and explanations of `LoFIClassifier` (also with radius 2 and features
     that differ everywhere) and fits and predictions of `GraphKernelSVC` with each kernel. Each has
     a bound of its own, most of them below 1 GiB.
     """
