@@ -20,7 +20,7 @@ try:
     import torch_geometric  # noqa: F401
 except ImportError as error:
     raise ImportError(
-        'sklofi.baselines needs PyTorch Geometric. Install it with pip install torch_geometric.'
+        "sklofi.baselines needs PyTorch Geometric. Install it with pip install torch_geometric."
     ) from error
 
 from sklofi.base import AT_LEAST_0, AT_LEAST_1, learning_rate, parameter

@@ -143,7 +143,7 @@ def test_without_matplotlib_there_is_a_sentence(motifs, classifier, monkeypatch)
         return really_import(name, *args, **kwargs)
 
     monkeypatch.setattr(builtins, "__import__", without_matplotlib)
-    with pytest.raises(ImportError, match=r'MaskDisplay needs matplotlib: pip install matplotlib'):
+    with pytest.raises(ImportError, match=r"MaskDisplay needs matplotlib: pip install matplotlib"):
         MaskDisplay.from_estimator(classifier, *motifs)
     with pytest.raises(ImportError, match="TrainingDisplay needs matplotlib"):
         TrainingDisplay.from_estimator(classifier)

@@ -80,9 +80,10 @@ def test_large_input_is_done_within_a_stated_memory_or_refused(name, tried):
     memory is taken.
 
     A star of 100,000 leaves, a path of a million nodes, a complete graph of 3,000, 200,000 tiny
-    graphs, and 20,000 nodes each with a label of its own (there GIN and fingerprints, too): fits, predictions and explanations of `LoFIClassifier` (also with radius 2 and features
-    that differ everywhere) and fits and predictions of `GraphKernelSVC` with each kernel. Each has
-    a bound of its own, most of them below 1 GiB.
+    graphs, and 20,000 nodes each with a label of its own (there GIN and fingerprints, too): fits,
+    predictions and explanations of `LoFIClassifier` (also with radius 2 and features that differ
+    everywhere) and fits and predictions of `GraphKernelSVC` with each kernel. Each has a bound of
+    its own, most of them below 1 GiB.
     """
     tasks = TASKS[name]
     script = Path(__file__).with_name("sizes.py")
