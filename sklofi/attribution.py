@@ -39,7 +39,7 @@ Derive = Callable[[LoFINetwork, Batch, Tensor, Tensor], tuple[Tensor, Sequence[T
 
 @torch.inference_mode(False)  # it also allows gradients, if the caller has forbidden them
 def node_attribution(
-    estimator: Any, X: Any, *, target: Any = None, tol: float = 0.01, n_steps: int = 1024
+    estimator: Any, X: Any, *, target: Any = None, tol: float = 0.01, n_steps: int = 4096
 ) -> Bunch:
     r"""Share out the prediction of each graph among its nodes.
 
@@ -85,7 +85,7 @@ def node_attribution(
         squares of the residuals of single steps, so that none is small by chance. Smaller
         tolerances take longer. What 32-bit numbers cannot tell apart is always tolerated.
 
-    n_steps : int, default=1024
+    n_steps : int, default=4096
         The most steps that the path of a graph is divided into. Where they are not enough, a
         warning says so.
 
@@ -147,7 +147,7 @@ def mask_evidence(
     *,
     target: Any = None,
     tol: float = 0.01,
-    n_steps: int = 1024,
+    n_steps: int = 4096,
 ) -> Bunch:
     """What reaches the predictions through one mask, by the labels of nodes.
 
@@ -334,7 +334,7 @@ def _integrate(
         return values, torch.stack([*gradients], dim=1).cpu().numpy()
 
     def evaluate(graphs: Ints, t: Floats) -> tuple[Floats, Floats]:
-        # In pieces of about as many nodes as the batch has at most.
+        # In pieces of as many nodes as a batch may have, or of about one graph.
         piece = np.cumsum(sizes[graphs]) // max(_max_rows(module), int(sizes.max()))
         bounds = [0, *(np.flatnonzero(np.diff(piece)) + 1).tolist(), len(graphs)]
         parts = [evaluate_some(graphs[i:j], t[i:j]) for i, j in pairwise(bounds)]

@@ -285,7 +285,7 @@ class AttributionDisplay:
         *,
         target: Any = None,
         tol: float = 0.01,
-        n_steps: int = 1024,
+        n_steps: int = 4096,
         label_names: Mapping[Hashable, str] | None = None,
         n_columns: int | None = None,
         ax: Any = None,
