@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
-from numbers import Integral
+import copy
+import warnings
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import partial
+from itertools import pairwise
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from sklearn.base import is_classifier
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Bunch, check_scalar
 from torch import Tensor
 
@@ -17,33 +23,46 @@ from sklofi.fast import standardise
 from sklofi.graphs import GraphSet, as_graph_set
 from sklofi.lofi import BaseLoFI, check_place, fitted_lofi
 from sklofi.nn import LoFINetwork
+from sklofi.quadrature import Floats, Integrals, Ints, integrate
 
 # Numbers in an array of a layer that stays in the cache of a core (2 MiB).
 PIECE_SIZE = 2**19
 
+# Where the derivative at the beginning of the path is taken: at 0 itself, that of a mean over
+# nodes that are not there is not defined.
+BESIDE_0 = 2.0**-10
+
+# Outputs of the graphs of a batch, and derivatives by the presence of its nodes: of the outputs,
+# and of what else is asked for.
+Derive = Callable[[LoFINetwork, Batch, Tensor, Tensor], tuple[Tensor, Sequence[Tensor]]]
+
 
 @torch.inference_mode(False)  # it also allows gradients, if the caller has forbidden them
-def node_attribution(estimator: Any, X: Any, *, target: Any = None, n_steps: int = 32) -> Bunch:
+def node_attribution(
+    estimator: Any, X: Any, *, target: Any = None, tol: float = 0.01, n_steps: int = 4096
+) -> Bunch:
     r"""Share out the prediction of each graph among its nodes.
 
     Let every node :math:`u` be there to a degree :math:`p_u` between 0 and 1: it counts
     :math:`p_u` times in each egonet that it is a member of, and in the pooled sum or mean
     (but not where the largest value is pooled). The
-    attribution of a node is the integral of the derivative by its presence along the way
+    attribution of a node is the integral of the derivative by its presence along the path
     from the empty graph to the graph as it is, on which all nodes appear together:
 
     .. math::
         a_u = \int_0^1 \frac{\partial f}{\partial p_u} (t, \dots, t) \, dt
 
     These are integrated gradients [1]_, or the Aumann-Shapley values of a game whose
-    players are the nodes. Therefore
+    players are the nodes. Therefore, up to the residuals below,
 
     - the attributions of a graph sum to its output less that of the baseline;
     - a node whose presence changes nothing gets 0;
     - nodes that an automorphism of the graph, its labels and its features maps onto each
       other get the same;
-    - the attributions of a sum of outputs are the sums of their attributions, up to the
-      residuals below.
+    - the attributions of a sum of outputs are the sums of their attributions.
+
+    The first of these is a check of the integral: nothing is added to the attributions to make
+    it hold. Steps of the path are halved until it holds for each of them, see `tol`.
 
     How faithful this is beside other methods is in ``benchmarks/RESULTS.md``.
 
@@ -60,9 +79,15 @@ def node_attribution(estimator: Any, X: Any, *, target: Any = None, n_steps: int
         for each; by default the class that is predicted. Of a regressor with several
         outputs, the number of the output; it has to be given.
 
-    n_steps : int, default=32
-        Number of points on the way. More are more exact and take longer: by default,
-        residuals are a few hundredths of what is explained, and halve with twice as many.
+    tol : float, default=0.01
+        How exact integrals have to be. The residual of a graph may be at most `tol` times the
+        sum of the absolute values of its attributions, and so may the root of the summed
+        squares of the residuals of single steps, so that none is small by chance. Smaller
+        tolerances take longer. What 32-bit numbers cannot tell apart is always tolerated.
+
+    n_steps : int, default=4096
+        The most steps that the path of a graph is divided into. Where they are not enough, a
+        warning says so.
 
     Returns
     -------
@@ -78,10 +103,20 @@ def node_attribution(estimator: Any, X: Any, *, target: Any = None, n_steps: int
             nodes. With `pooling` "mean" or "max", which know no empty graphs, all its
             egonets are empty instead.
         residuals : ndarray of shape (n_graphs,)
-            What the sum over `n_steps` points missed of the integral. It is contained in
-            the attributions, in proportion to their size.
+            Outputs less baselines, less the sum of the attributions: what the numerical
+            integral misses.
+        n_steps : ndarray of shape (n_graphs,)
+            The number of steps that were taken.
         targets : ndarray of shape (n_graphs,)
             The class or output that was explained.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the tolerance is not reached for some graphs. Besides too few steps, the reason can be
+        that the output jumps along the path: a jump has no derivative, and remains in the
+        residual. This is so in networks with several layers of a single mask, because vectors of
+        nodes are scaled to unit norm, and those of one number are then 1 or -1.
 
     References
     ----------
@@ -99,32 +134,8 @@ def node_attribution(estimator: Any, X: Any, *, target: Any = None, n_steps: int
     >>> int(result.attributions[0].argmax()) in motif_nodes[3]
     True
     """
-    estimator = fitted_lofi(estimator)
-    check_scalar(n_steps, "n_steps", Integral, min_val=1)
-    graphs = as_graph_set(X, estimator.node_label, estimator.node_features)
-    module = estimator.module_
-    parts = [
-        _attribute(module, batch, weight, n_steps)
-        for batch, weight in _explained(estimator, graphs, target)
-    ]
-    attributions, outputs, baselines, residuals, explained = (
-        torch.cat(part).cpu().numpy() for part in zip(*parts, strict=True)
-    )
-    targets = explained
-    if is_classifier(estimator):
-        targets = estimator.classes_[explained]
-    else:
-        mean, scale = estimator._target_mean[explained], estimator._target_scale[explained]
-        outputs, baselines = mean + scale * outputs, mean + scale * baselines
-        residuals = scale * residuals
-        attributions = attributions * scale.repeat(np.diff(graphs.node_offsets))
-    return Bunch(
-        attributions=np.split(attributions, graphs.node_offsets[1:-1]),
-        outputs=outputs,
-        baselines=baselines,
-        residuals=residuals,
-        targets=targets,
-    )
+    result, (attributions,) = _attribute(estimator, X, target, tol, n_steps, _derive_by_nodes)
+    return Bunch(attributions=attributions, **result)
 
 
 @torch.inference_mode(False)
@@ -135,12 +146,13 @@ def mask_evidence(
     mask: int = 0,
     *,
     target: Any = None,
-    n_steps: int = 32,
+    tol: float = 0.01,
+    n_steps: int = 4096,
 ) -> Bunch:
     """What reaches the predictions through one mask, by the labels of nodes.
 
-    The same integral as that of :func:`node_attribution`, but nodes come and go only for
-    one mask of one layer, as members of the egonets that it sees.
+    The same integral as that of :func:`node_attribution`, along the same steps, but nodes come
+    and go only for one mask of one layer, as members of the egonets that it sees.
 
     Parameters
     ----------
@@ -153,7 +165,7 @@ def mask_evidence(
     layer, mask : int, default=0
         Which mask, counted from 0.
 
-    target, n_steps
+    target, tol, n_steps
         As for :func:`node_attribution`.
 
     Returns
@@ -166,36 +178,90 @@ def mask_evidence(
         by_label : dict
             Their mean over all nodes with a label, the largest first; of graphs without
             labels, over all nodes under None.
+        residuals : ndarray of shape (n_graphs,)
+            As of :func:`node_attribution`: what is missed of all that is explained, whichever
+            way it takes.
     """
-    estimator = fitted_lofi(estimator)
-    check_scalar(n_steps, "n_steps", Integral, min_val=1)
-    check_place(estimator, layer, mask)
-    graphs = as_graph_set(X, estimator.node_label, estimator.node_features)
-    parts = [
-        _attribute_through(estimator.module_, batch, weight, n_steps, layer, mask)
-        for batch, weight in _explained(estimator, graphs, target)
-    ]
-    flat, explained = (torch.cat(part).cpu().numpy() for part in zip(*parts, strict=True))
-    if not is_classifier(estimator):
-        flat = flat * estimator._target_scale[explained].repeat(np.diff(graphs.node_offsets))
+    found = fitted_lofi(estimator)
+    check_place(found, layer, mask)
+    derive = partial(_derive_by_nodes_and_mask, layer=layer, mask=mask)
+    graphs = as_graph_set(X, found.node_label, found.node_features)
+    result, (_, attributions) = _attribute(estimator, graphs, target, tol, n_steps, derive)
+    flat = np.concatenate(attributions)
     labels: tuple[Hashable, ...] = (None,) if graphs.label_ids is None else graphs.labels
     label_ids = np.zeros(len(flat), int) if graphs.label_ids is None else graphs.label_ids
     means = {labels[i]: float(flat[label_ids == i].mean()) for i in np.unique(label_ids).tolist()}
     return Bunch(
-        attributions=np.split(flat, graphs.node_offsets[1:-1]),
+        attributions=attributions,
         by_label=dict(sorted(means.items(), key=lambda item: -item[1])),
+        residuals=result["residuals"],
+    )
+
+
+def _attribute(
+    estimator: Any, X: Any, target: Any, tol: float, n_steps: int, derive: Derive
+) -> tuple[dict[str, NDArray[Any]], list[list[Floats]]]:
+    """What is known of graphs, and of each column of what is derived the integrals of all nodes."""
+    estimator = fitted_lofi(estimator)
+    check_scalar(tol, "tol", Real, min_val=0, include_boundaries="neither")
+    check_scalar(n_steps, "n_steps", Integral, min_val=1)
+    graphs = as_graph_set(X, estimator.node_label, estimator.node_features)
+    # Without gradients of its parameters, which take as long.
+    module = copy.deepcopy(estimator.module_).requires_grad_(False)
+    parts, columns = [], []
+    for batch, weight in _explained(estimator, module, graphs, target):
+        parts.append(_integrate(module, batch, weight, derive, tol, n_steps))
+        columns.append(weight.argmax(dim=1).cpu().numpy())
+    explained = np.concatenate(columns)
+    baselines, outputs, residuals, n_taken, is_reached, components = (
+        np.concatenate([getattr(part, name) for part in parts])
+        for name in ("starts", "ends", "residuals", "n_steps", "is_reached", "components")
+    )
+    targets = explained
+    if is_classifier(estimator):
+        targets = estimator.classes_[explained]
+    else:
+        mean, scale = estimator._target_mean[explained], estimator._target_scale[explained]
+        outputs, baselines = mean + scale * outputs, mean + scale * baselines
+        residuals = scale * residuals
+        components = components * scale.repeat(np.diff(graphs.node_offsets))[:, None]
+    result = {
+        "outputs": outputs,
+        "baselines": baselines,
+        "residuals": residuals,
+        "n_steps": n_taken,
+        "targets": targets,
+    }
+    if not is_reached.all():
+        _warn_of_residuals(result, ~is_reached, tol, n_steps)
+    return result, [np.split(column, graphs.node_offsets[1:-1]) for column in components.T]
+
+
+def _warn_of_residuals(
+    result: dict[str, NDArray[Any]], is_bad: NDArray[np.bool_], tol: float, n_steps: int
+) -> None:
+    bad = np.flatnonzero(is_bad)
+    worst = bad[np.abs(result["residuals"][bad]).argmax()]
+    difference = result["outputs"][worst] - result["baselines"][worst]
+    remedy = f"Allow more steps than n_steps={n_steps}, or a larger tol."
+    if (result["n_steps"][bad] < n_steps).all():
+        remedy = "More steps do not help: along the path, the output jumps."
+    warnings.warn(
+        f"The attributions of {len(bad)} of {len(is_bad)} graphs do not reach tol={tol}. The worst"
+        f" are those of graph {worst}, which miss {result['residuals'][worst]:.3g} of its output"
+        f" less the baseline, {difference:.3g}. {remedy}",
+        ConvergenceWarning,
+        stacklevel=5,
     )
 
 
 def _explained(
-    estimator: BaseLoFI, graphs: GraphSet, target: Any
+    estimator: BaseLoFI, module: LoFINetwork, graphs: GraphSet, target: Any
 ) -> Iterator[tuple[Batch, Tensor]]:
     """Batches of nodes, and the weights with which outputs add up to what is explained."""
-    module = estimator.module_
     columns = _columns(estimator, target, len(graphs))
-    max_rows = PIECE_SIZE // module.layers[0].histogram.numel()
     first = 0  # graph of the batch
-    for batch in estimator._node_batches(graphs, max_rows=max_rows, gradients=True):
+    for batch in estimator._node_batches(graphs, max_rows=_max_rows(module), gradients=True):
         if columns is None:
             with torch.no_grad():
                 some = module(batch.x, batch.egonets, batch.graphs).argmax(dim=1)
@@ -242,60 +308,70 @@ def _columns(estimator: BaseLoFI, target: Any, n_graphs: int) -> Tensor | None:
     return torch.tensor([choices[one] for one in wanted], device="cpu")
 
 
-def _attribute(
-    module: LoFINetwork, batch: Batch, weight: Tensor, n_steps: int
-) -> tuple[Tensor, ...]:
-    """Attributions of all nodes; outputs, baselines, residuals and columns of all graphs."""
-    node_graph = batch.graphs[0].rows()
+def _max_rows(module: LoFINetwork) -> int:
+    """How many nodes are computed together."""
+    return max(1, PIECE_SIZE // module.layers[0].histogram.numel())  # type: ignore[operator]
 
-    def output(presence: Tensor | None, pooled_presence: Tensor | None) -> Tensor:
-        outputs = module.layer_outputs(batch.x, batch.egonets, presence=presence)
-        embedding = module.pool(outputs, batch.graphs, pooled_presence)
-        return (weight * module.head(embedding)).sum(dim=1)
 
-    def per_graph(values: Tensor) -> Tensor:
-        return values.new_zeros(len(batch)).index_add(0, node_graph, values)
-
+def _integrate(
+    module: LoFINetwork, batch: Batch, weight: Tensor, derive: Derive, tol: float, n_steps: int
+) -> Integrals:
+    """Integrals along the paths of all graphs of a batch."""
+    sizes = batch.graphs[0].offsets.diff().cpu().numpy()
     with torch.no_grad():
         none = batch.x.new_zeros(len(batch.x))
-        full = output(None, None).double()
-        empty = output(none, none if module.pooling == "sum" else None).double()
-    attributions = torch.zeros_like(none, dtype=torch.float64)
-    for presence in _way(none, n_steps):
-        (gradient,) = torch.autograd.grad(output(presence, presence).sum(), presence)
-        attributions += gradient / n_steps
-    residuals = full - empty - per_graph(attributions)
-    sizes = attributions.abs()
-    share = residuals / per_graph(sizes).clamp_min(torch.finfo(torch.float64).tiny)
-    attributions += share[node_graph] * sizes
-    return attributions, full, empty, residuals, weight.argmax(dim=1)
+        outputs = module.layer_outputs(batch.x, batch.egonets, presence=none)
+        embedding = module.pool(outputs, batch.graphs, none if module.pooling == "sum" else None)
+        baselines = (weight * module.head(embedding)).sum(dim=1).double().cpu().numpy()
+
+    def evaluate_some(graphs: Ints, t: Floats) -> tuple[Floats, Floats]:
+        rows = torch.from_numpy(graphs).to(batch.x.device)
+        copies = batch.copies(rows)
+        place = torch.from_numpy(np.where(t == 0, BESIDE_0, t)).to(batch.x)
+        presence = place[copies.graphs[0].rows()].requires_grad_()
+        output, gradients = derive(module, copies, weight[rows], presence)
+        values = np.where(t == 0, baselines[graphs], output.detach().double().cpu().numpy())
+        return values, torch.stack([*gradients], dim=1).cpu().numpy()
+
+    def evaluate(graphs: Ints, t: Floats) -> tuple[Floats, Floats]:
+        # In pieces of as many nodes as a batch may have, or of about one graph.
+        piece = np.cumsum(sizes[graphs]) // max(_max_rows(module), int(sizes.max()))
+        bounds = [0, *(np.flatnonzero(np.diff(piece)) + 1).tolist(), len(graphs)]
+        parts = [evaluate_some(graphs[i:j], t[i:j]) for i, j in pairwise(bounds)]
+        values, gradients = zip(*parts, strict=True)
+        return np.concatenate(values), np.concatenate(gradients)
+
+    eps = torch.finfo(batch.x.dtype).eps
+    return integrate(evaluate, sizes, tol=tol, n_steps=n_steps, eps=eps)
 
 
-def _attribute_through(
-    module: LoFINetwork, batch: Batch, weight: Tensor, n_steps: int, layer: int, mask: int
-) -> tuple[Tensor, Tensor]:
-    """What reaches the output through one mask, of all nodes; columns of all graphs."""
+def _derive_by_nodes(
+    module: LoFINetwork, batch: Batch, weight: Tensor, presence: Tensor
+) -> tuple[Tensor, Sequence[Tensor]]:
+    """Outputs of all graphs, and their derivatives by the presence of nodes."""
+    outputs = module.layer_outputs(batch.x, batch.egonets, presence=presence)
+    embedding = module.pool(outputs, batch.graphs, presence)
+    explained = (weight * module.head(embedding)).sum(dim=1)
+    return explained, torch.autograd.grad(explained.sum(), presence)
+
+
+def _derive_by_nodes_and_mask(
+    module: LoFINetwork, batch: Batch, weight: Tensor, presence: Tensor, *, layer: int, mask: int
+) -> tuple[Tensor, Sequence[Tensor]]:
+    """The same, and the derivatives by the presence of nodes for one mask alone."""
     between = module._between()
     is_mask = torch.arange(module.node_mean.shape[1], device=batch.x.device) == mask
-    attributions = batch.x.new_zeros(len(batch.x), dtype=torch.float64)
-    for presence in _way(batch.x.new_zeros(len(batch.x)), n_steps):
-        constant = presence.detach()
-        through_mask = torch.where(is_mask, presence[:, None], constant[:, None])
-        x = batch.x
-        outputs: list[Tensor] = []
-        for depth, egonets in enumerate(module._per_layer(batch.egonets)):
-            if depth > 0:
-                x = standardise(outputs[-1], between[depth - 1])
-            there = through_mask if depth == layer else constant
-            outputs.append(module.layers[depth](x, egonets, there))
-        embedding = module.pool(outputs, batch.graphs, constant)
-        explained = (weight * module.head(embedding)).sum()
-        (gradient,) = torch.autograd.grad(explained, presence)
-        attributions += gradient / n_steps
-    return attributions, weight.argmax(dim=1)
-
-
-def _way(none: Tensor, n_steps: int) -> Iterator[Tensor]:
-    """Presences of nodes from nothing to all, in the middle of equal steps."""
-    for step in range(n_steps):
-        yield torch.full_like(none, (step + 0.5) / n_steps).requires_grad_()
+    for_mask = presence.detach().clone().requires_grad_()
+    x = batch.x
+    outputs: list[Tensor] = []
+    for depth, egonets in enumerate(module._per_layer(batch.egonets)):
+        if depth > 0:
+            x = standardise(outputs[-1], between[depth - 1])
+        there = presence
+        if depth == layer:
+            there = torch.where(is_mask, for_mask[:, None], presence[:, None])
+        outputs.append(module.layers[depth](x, egonets, there))
+    embedding = module.pool(outputs, batch.graphs, presence)
+    explained = (weight * module.head(embedding)).sum(dim=1)
+    others, through_mask = torch.autograd.grad(explained.sum(), (presence, for_mask))
+    return explained, (others + through_mask, through_mask)

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from sklofi.egonets import ClassTable, class_table, egonet_sizes, has_egonets
 from sklofi.encoding import NodeEncoder
-from sklofi.fast import CountMatrix
+from sklofi.fast import CountMatrix, take_rows
 from sklofi.graphs import GraphSet, offsets_of, take_segments
 from sklofi.loading import EncodedGraphs, Rows
 from sklofi.memory import is_too_large, memory_size
@@ -56,6 +56,17 @@ class Batch:
 
     def __len__(self) -> int:
         return len(self.weight)
+
+    def copies(self, graphs: Tensor) -> Batch:
+        """Some of the graphs, perhaps several times, if nodes are no classes of nodes."""
+        nodes = self.graphs[0].offsets.long()  # where those of each graph begin
+        numbers = torch.arange(len(nodes), device=nodes.device)
+        return Batch(
+            self.x[take_rows(nodes, graphs)[0]],
+            tuple(matrix.take_blocks(graphs, nodes, nodes) for matrix in self.egonets),
+            tuple(matrix.take_blocks(graphs, numbers, nodes) for matrix in self.graphs),
+            self.weight[graphs.to(self.weight.device)],
+        )
 
     def to(self, device: str | torch.device) -> Batch:
         if self.x.device == torch.device(device):

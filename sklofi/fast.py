@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 LayerParameters = tuple[Tensor, Tensor, Tensor]  # dictionary, histogram, temperature
 Constants = tuple[Tensor, Tensor]  # mean, scale
@@ -104,6 +105,33 @@ class CountMatrix:
         counts = self.counts * factors[self.columns]
         return CountMatrix(self.offsets, self.columns, counts)
 
+    def take_blocks(self, blocks: Tensor, rows: Tensor, columns: Tensor) -> CountMatrix:
+        """Some blocks of a block-diagonal matrix, perhaps several times.
+
+        Parameters
+        ----------
+        blocks : Tensor of shape (n_taken,)
+            Which blocks.
+
+        rows, columns : Tensor of shape (n_blocks + 1,)
+            Where the rows and the columns of each block begin, and where the last ones end.
+
+        Returns
+        -------
+        matrix : CountMatrix
+            Their block-diagonal matrix.
+        """
+        sizes = self.offsets.diff()[take_rows(rows, blocks)[0]]
+        entries, taken = take_rows(self.offsets[rows], blocks)
+        first_columns = F.pad(columns.diff()[blocks].cumsum(0), (1, 0))[:-1]
+        shift = (first_columns - columns[blocks]).repeat_interleave(taken.diff())
+        return CountMatrix(
+            F.pad(sizes.cumsum(0), (1, 0)).to(self.offsets.dtype),
+            (self.columns[entries] + shift).to(self.columns.dtype),
+            self.counts[entries],
+            None if self.transposed is None else self.transposed.take_blocks(blocks, columns, rows),
+        )
+
     def pieces(self, n_rows: int) -> list[CountMatrix]:
         """The same matrix in pieces of some rows each."""
         if len(self) <= n_rows:
@@ -136,6 +164,19 @@ class CountMatrix:
         if self.transposed is None:
             raise RuntimeError("This CountMatrix was made without its transpose.")
         return self.transposed.sum_rows(gradient.contiguous())
+
+
+def take_rows(offsets: Tensor, segments: Tensor) -> tuple[Tensor, Tensor]:
+    """Positions of the items of some segments of a flat array, and their new offsets.
+
+    >>> take_rows(torch.tensor([0, 2, 5, 6]), torch.tensor([2, 0]))
+    (tensor([5, 0, 1]), tensor([0, 1, 3]))
+    """
+    starts = offsets[segments].long()
+    lengths = offsets[segments + 1].long() - starts
+    taken = F.pad(lengths.cumsum(0), (1, 0))
+    shift = (starts - taken[:-1]).repeat_interleave(lengths)
+    return torch.arange(len(shift), device=shift.device) + shift, taken
 
 
 class _Product(torch.autograd.Function):
@@ -273,6 +314,7 @@ class _FastLoFI(torch.autograd.Function):
                 ctx.kernel,
                 ctx.presence,
                 needs_d_x=depth > 0 or ctx.needs_input_grad[0],
+                needs_d_parameters=any(ctx.needs_input_grad[-3 * n_layers :]),
             )
             d_parameters[:0] = d_layer
             if d_layer_presence is not None:
@@ -360,6 +402,7 @@ def _compare_backward(
     presence: Tensor | None,
     *,
     needs_d_x: bool,
+    needs_d_parameters: bool,
 ) -> tuple[Tensor | None, ...]:
     """Gradients with respect to the input, the presence and the parameters of a layer."""
     x, x_norm, words, dictionary, word_norm, stretch, histogram, assignment, difference = saved
@@ -367,27 +410,32 @@ def _compare_backward(
     d_h = _by_word(difference, histogram).sign()
     d_h *= half.neg().unsqueeze(1)
     d_assignment = egonets.sum_rows_backward(d_h.view_as(difference))
-    d_logits = torch._softmax_backward_data(
-        _by_word(d_assignment, histogram), _by_word(assignment, histogram), 1, assignment.dtype
-    ).view_as(assignment)
     d_presence = None
     if presence is not None:
         d_presence = torch.linalg.vecdot(d_assignment, assignment)
         if kernel == "intersection":  # besides, it adds to the mass of h
             d_presence += egonets.sum_rows_backward(half.sum(-1, keepdim=True))[:, 0]
+    if not (needs_d_x or needs_d_parameters):
+        return None, d_presence, None, None, None
+    d_logits = torch._softmax_backward_data(
+        _by_word(d_assignment, histogram), _by_word(assignment, histogram), 1, assignment.dtype
+    ).view_as(assignment)
+    if presence is not None:
         d_logits *= presence[:, None]
+    d_x = None
+    if needs_d_x:
+        # Of a unit vector only the part of a gradient that turns it counts.
+        d_x = d_logits @ words
+        d_x = d_x.addcmul_(x, (d_x * x).sum(-1, keepdim=True), value=-1).div_(x_norm)
+    if not needs_d_parameters:
+        return d_x, d_presence, None, None, None
     d_histogram = d_h.sum(0).neg_().T.contiguous()
     if kernel == "intersection":
         # The mass of h is the size of the egonet: it does not depend on the words.
         d_histogram += histogram.sign() * half.sum(0).unsqueeze(-1)
-    # Of a unit vector only the part of a gradient that turns it counts; the part along
-    # a stretched word is the gradient of its stretch.
+    # The same for words; the part along a stretched word is the gradient of its stretch.
     d_words = _by_word(x.T @ d_logits, histogram).permute(2, 1, 0).contiguous()
     unit_words = dictionary / word_norm
     along = (d_words * unit_words).sum(-1, keepdim=True)
     d_dictionary = d_words.addcmul_(unit_words, along, value=-1).mul_(stretch)
-    d_x = None
-    if needs_d_x:
-        d_x = d_logits @ words
-        d_x = d_x.addcmul_(x, (d_x * x).sum(-1, keepdim=True), value=-1).div_(x_norm)
     return d_x, d_presence, d_dictionary, d_histogram, along.sum((1, 2))

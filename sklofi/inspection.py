@@ -284,7 +284,8 @@ class AttributionDisplay:
         y: Any = None,
         *,
         target: Any = None,
-        n_steps: int = 32,
+        tol: float = 0.01,
+        n_steps: int = 4096,
         label_names: Mapping[Hashable, str] | None = None,
         n_columns: int | None = None,
         ax: Any = None,
@@ -302,7 +303,7 @@ class AttributionDisplay:
         y : array-like of shape (n_graphs,) or (n_graphs, n_outputs), default=None
             Their true classes or values, for the titles.
 
-        target, n_steps
+        target, tol, n_steps
             As for :func:`node_attribution`.
 
         label_names : dict, default=None
@@ -322,7 +323,7 @@ class AttributionDisplay:
         estimator = fitted_lofi(estimator)
         if y is not None:
             y = estimator._check_data(graphs, y, None, reset=False)[1]
-        result = node_attribution(estimator, graphs, target=target, n_steps=n_steps)
+        result = node_attribution(estimator, graphs, target=target, tol=tol, n_steps=n_steps)
         display = cls(
             list(graphs),
             result.attributions,

@@ -55,6 +55,25 @@ def test_nodes_become_one_hot_labels_and_standardised_features():
     assert data.encoder.n_columns == 4
 
 
+def test_copies_of_graphs_in_a_batch_are_the_conversion_of_these_graphs():
+    graphs = [labelled("abca"), labelled("c"), labelled("bc"), labelled("acb")]
+    rows = np.array([3, 0, 0, 1, 3])
+    data = dataset(GraphSet.from_networkx(graphs))
+    copies = data.batch(np.arange(4), merge=False)[0].copies(torch.from_numpy(rows))
+    repeated = GraphSet.from_networkx([graphs[i] for i in rows])
+    expected, _ = GraphDataset(repeated, data.encoder, radius=1, n_layers=2).batch(
+        np.arange(5), merge=False
+    )
+    assert_close(copies.x, expected.x)
+    for got, wanted in [
+        *zip(copies.egonets, expected.egonets, strict=True),
+        *zip(copies.graphs, expected.graphs, strict=True),
+    ]:
+        for one, other in [(got, wanted), (got.transposed, wanted.transposed)]:
+            assert_array_equal(dense(one, 15), dense(other, 15))
+            assert one.offsets.dtype == other.offsets.dtype
+
+
 def test_without_merging_a_batch_is_the_conversion_of_its_graphs():
     graphs = GraphSet.from_networkx([nx.gnp_random_graph(n, 0.4, seed=n) for n in (4, 1, 6, 5)])
     rows = np.array([3, 1, 0])

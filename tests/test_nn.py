@@ -149,6 +149,13 @@ def test_the_fast_way_equals_the_formula(kernel, in_part):
         assert_close(got, wanted)
     with torch.no_grad():
         assert_close(layer(x, egonets, presence), results[0][0])
+    layer.requires_grad_(False)  # parameters whose gradients nobody needs
+    inputs = [x.clone().requires_grad_()]
+    if in_part:
+        inputs.append(presence.clone().requires_grad_())
+    z = layer(inputs[0], egonets, inputs[1] if in_part else None)
+    got = torch.autograd.grad((weights * z).sum(), inputs)
+    assert_close(got, (results[0][1], results[0][-1])[: len(inputs)])
 
 
 @pytest.mark.parametrize("kernel", ["intersection", "l1"])

@@ -64,7 +64,7 @@ def ways(estimator):
     found = {name: getattr(estimator, name) for name in METHODS if hasattr(estimator, name)}
     if hasattr(estimator, "module_"):
         found["node_attribution"] = lambda X: np.concatenate(
-            node_attribution(estimator, X, n_steps=4).attributions
+            node_attribution(estimator, X, tol=np.inf, n_steps=4).attributions
         )
     return found
 
