@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-oldest torture results lint format clean
+.PHONY: demo test test-parallel test-oldest torture results lint format clean
 
 demo: .venv/.installed-demo
 	$(BIN)/python examples/plot_first_steps.py
@@ -10,13 +10,17 @@ demo: .venv/.installed-demo
 test: .venv/.installed-test lint
 	$(BIN)/python -m pytest -n 2
 
+# The tests that compute in other processes, twenty times, two runs at a time: none may hang.
+test-parallel: .venv/.installed-test
+	seq 20 | xargs -I {} -P 2 $(BIN)/python -m pytest -q -m parallel
+
 # The tests on the oldest versions that pyproject.toml allows; the old torch brings gigabytes of CUDA.
 test-oldest: .venv-oldest/.installed-test
 	.venv-oldest/bin/python -m pytest -n 2
 
 # Tries to break every promise, for less than an hour.
 torture: .venv/.installed-test
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile tests/torture --reliability RELIABILITY.md
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile -o faulthandler_timeout=3600 tests/torture --reliability RELIABILITY.md
 
 # What is in benchmarks/results/protocol.jsonl is not run again: remove it to begin afresh.
 results: .venv/.installed-test

@@ -34,7 +34,7 @@ from sklofi.checkpoints import (
     net_state,
     restore_net,
 )
-from sklofi.devices import check_device, check_size, is_usable
+from sklofi.devices import check_device, check_size, give_up_lost_threads, is_usable
 from sklofi.encoding import NodeEncoder
 from sklofi.graph_warnings import warn_of_training
 from sklofi.graphs import as_graph_set
@@ -339,6 +339,7 @@ class BaseNetwork(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEs
     @property
     def module_(self):
         """The trained PyTorch module."""
+        give_up_lost_threads()
         return self.net_.module_
 
     @property
@@ -415,6 +416,7 @@ class BaseNetwork(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEs
         return {"node_label": self.node_label, "node_features": self.node_features}
 
     def _dataset(self, graphs, y=None, weight=None):
+        give_up_lost_threads()  # here, because whatever goes through a network needs a dataset
         return self._make_dataset(
             graphs,
             self._encoder,
@@ -457,6 +459,7 @@ class BaseNetwork(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEs
 
     def _make_net(self, architecture, criterion, device, generator, callbacks=None):
         """A net with random weights."""
+        give_up_lost_threads()
         prediction = self._prediction_batches(architecture)
         return self._net_class(
             self._build_module,

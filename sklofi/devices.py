@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
+from threading import local
 from typing import Any
 
 import torch
@@ -12,6 +14,29 @@ from sklofi.memory import is_too_large, memory_size
 # 4 for the weight itself, its gradient, the optimiser's two averages, and the last good and the
 # best value so far.
 BYTES_PER_WEIGHT = 24
+
+
+class _Threads(local):
+    """The process that the threads of torch belong to, as each thread knows it."""
+
+    process = os.getpid()
+
+
+_threads = _Threads()
+
+
+def give_up_lost_threads() -> None:
+    """Let torch compute with one thread, if this process was forked from another.
+
+    The threads of torch do not survive a fork, and a child that counts on them waits forever.
+    Only a child that uses an estimator comes here; others keep the settings of their parent. It
+    is done once, so that a later `torch.set_num_threads` counts, but once in every thread: each
+    has a number of its own.
+    """
+    process = os.getpid()
+    if _threads.process != process:
+        torch.set_num_threads(1)
+        _threads.process = process
 
 
 def check_device(device: str | torch.device) -> str:

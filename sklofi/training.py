@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import warnings
 from traceback import walk_tb
@@ -23,11 +22,6 @@ from sklofi.loading import Batch, BatchLoader, EncodedGraphs
 
 # Products of larger weights may not fit into 32 bits.
 LARGEST_WEIGHT = 1e6
-
-# The threads of torch do not survive a fork, and a child that counts on them waits forever.
-# torch's DataLoader does the same in its workers.
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=lambda: torch.set_num_threads(1))
 
 
 class GraphNet(NeuralNet):

@@ -2,6 +2,7 @@ import os
 
 import pytest
 import torch
+from joblib.externals import loky
 
 from sklofi.datasets import make_motif_graphs
 
@@ -12,9 +13,28 @@ def pytest_configure(config):
         torch.set_num_threads(1)
 
 
+def pytest_collection_modifyitems(items):
+    """Mark what has no decorators: documents, examples in docstrings, a check of sklofi.testing."""
+    for item in items:
+        is_document = item.path.name in ("README.md", "cluster.py", "testing.py")
+        if is_document or "check_searches_and_pipelines" in item.name:
+            item.add_marker(pytest.mark.parallel)
+
+
 def pytest_runtest_setup(item):
     if item.get_closest_marker("cuda") and not torch.cuda.is_available():
         pytest.skip("needs a CUDA device")
+
+
+@pytest.fixture(autouse=True)
+def parallel_tests_are_marked(request, monkeypatch):
+    """So that `make test-parallel` runs all tests that start workers."""
+
+    def refuse(*args, **kwargs):
+        raise AssertionError("This test starts workers: decorate it with pytest.mark.parallel.")
+
+    if not request.node.get_closest_marker("parallel"):
+        monkeypatch.setattr(loky.ProcessPoolExecutor, "submit", refuse)
 
 
 @pytest.fixture(scope="session")

@@ -182,6 +182,7 @@ def in_child(function, seconds=120):
     receiver, sender = context.Pipe(duplex=False)
     child = context.Process(target=lambda: sender.send(function()), daemon=True)
     child.start()
+    sender.close()  # now a child that fails is not waited for
     try:
         assert receiver.poll(seconds), f"The child has not answered for {seconds} seconds."
         return receiver.recv()

@@ -21,6 +21,8 @@ from sklofi.cluster import on_cluster
 dask = pytest.importorskip("dask")
 distributed = pytest.importorskip("distributed")
 
+pytestmark = pytest.mark.parallel
+
 PATIENT = {
     # A local cluster gives up a worker that is not back in 15 seconds.
     "distributed.deploy.lost-worker-timeout": "10 minutes",

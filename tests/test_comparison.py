@@ -65,6 +65,7 @@ def test_scores_are_those_of_cross_validate(motifs):
     assert (comparison.fit_times > 0).all() and (comparison.score_times > 0).all()
 
 
+@pytest.mark.parallel
 def test_workers_lists_and_graph_sets_give_the_same(motifs):
     graphs, y = motifs
     expected = compare(KERNELS, graphs, y, cv=3).scores
@@ -109,6 +110,7 @@ def test_searches_and_other_splitters(motifs):
     assert grouped.scores.shape == (2, 4)
 
 
+@pytest.mark.parallel
 def test_a_failure_is_reported_and_the_others_go_on(motifs):
     graphs, y = motifs
     estimators = {"constant": DummyClassifier(), "fails": FailsOnOddNumbers(), **KERNELS}

@@ -619,6 +619,7 @@ def test_history_does_not_hoard_batches(motifs):
     assert [len(epoch["batches"]) > 0 for epoch in history] == [False] * 7 + [True]
 
 
+@pytest.mark.parallel
 def test_random_state_fixes_everything(motifs):
     graphs, y = motifs
     options = {**QUICK, "dropout": 0.3}
@@ -865,6 +866,7 @@ def test_set_output_gives_a_data_frame(motifs):
 # Among the tools of scikit-learn
 
 
+@pytest.mark.parallel
 @pytest.mark.parametrize("form", [list, GraphSet.from_networkx], ids=["list", "GraphSet"])
 def test_cross_validation(motifs, form):
     graphs, y = motifs
@@ -878,6 +880,7 @@ def test_cross_validation(motifs, form):
     assert np.isfinite(results["test_roc_auc"]).all()
 
 
+@pytest.mark.parallel
 @pytest.mark.parametrize("form", [list, GraphSet.from_networkx], ids=["list", "GraphSet"])
 def test_searches_in_parallel_pickle_and_copy(motifs, form, tmp_path):
     graphs, y = motifs
@@ -919,6 +922,7 @@ def n_threads(estimator, X, y):
     return torch.get_num_threads()
 
 
+@pytest.mark.parallel
 def test_workers_share_the_cores(motifs):
     """joblib tells its workers how many threads to use, and torch obeys."""
     scores = cross_val_score(LoFIClassifier(**QUICK), *motifs, cv=2, n_jobs=2, scoring=n_threads)

@@ -10,6 +10,7 @@ import pickle
 import threading
 import time
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 
@@ -18,6 +19,8 @@ import networkx as nx
 import numpy as np
 import pytest
 import torch
+from joblib.externals import loky
+from joblib.externals.loky import process_executor
 from numpy.testing import assert_allclose, assert_array_equal
 
 import sklofi.graphs
@@ -123,6 +126,7 @@ class SlowKey:
         return 0
 
 
+@pytest.mark.parallel
 def test_a_fork_leaves_no_lock_closed():
     shelf = Shelf()
     thread = threading.Thread(target=shelf.take, args=[SlowKey()])
@@ -134,6 +138,7 @@ def test_a_fork_leaves_no_lock_closed():
     assert in_child(lambda: len(pickle.loads(message)), seconds=20) == 1
 
 
+@pytest.mark.parallel
 def test_a_forked_child_does_not_wait_for_the_threads_of_its_parent():
     graphs, y = make_motif_graphs(100, n_nodes=30, random_state=0)
     graphs = GraphSet.from_networkx(graphs)
@@ -150,6 +155,56 @@ def test_a_forked_child_does_not_wait_for_the_threads_of_its_parent():
     assert_allclose(fitted, expected, rtol=1e-2)  # rounding grows in training
 
 
+def calls(motifs):
+    """Whatever makes a forked child compute, from a fitted estimator and its graphs."""
+    classifier = LoFIClassifier(**QUICK).fit(*motifs)
+    message = pickle.dumps(classifier)
+    return {
+        "fit": lambda: LoFIClassifier(**QUICK).fit(*motifs),
+        "predict": lambda: classifier.predict(motifs[0]),
+        "transform": lambda: classifier.transform(motifs[0]),
+        "partial_fit": lambda: classifier.partial_fit(*motifs),
+        "unpickle": lambda: pickle.loads(message),
+        "read_mask": lambda: read_mask(classifier, 0, 0),
+        "node_attribution": lambda: node_attribution(classifier, motifs[0]),
+        "mask_importance": lambda: mask_importance(classifier, *motifs),
+        "module_": lambda: classifier.module_,
+    }
+
+
+@pytest.mark.parallel
+def test_only_a_forked_child_that_uses_an_estimator_gives_up_threads(motifs):
+    def threads_after(call):
+        return lambda: (torch.get_num_threads(), call(), torch.get_num_threads())[::2]
+
+    with torch_default("num_threads", 2):
+        every_call = calls(motifs)
+        assert in_child(torch.get_num_threads) == 2
+        for name, call in every_call.items():
+            assert in_child(threads_after(call)) == (2, 1), name
+        every_call["predict"]()
+        assert torch.get_num_threads() == 2
+
+
+@pytest.mark.parallel
+def test_every_thread_of_a_forked_child_gives_up_threads(motifs):
+    call = calls(motifs)["module_"]
+
+    def child():
+        before = torch.get_num_threads()  # which gives this thread a number of its own
+        with ThreadPoolExecutor(1) as pool:
+            elsewhere = pool.submit(lambda: (call(), torch.get_num_threads())).result()[1]
+        call()
+        here = torch.get_num_threads()
+        torch.set_num_threads(2)  # by somebody who knows that it is safe
+        call()
+        return before, elsewhere, here, torch.get_num_threads()
+
+    with torch_default("num_threads", 2):
+        assert in_child(child) == (2, 1, 1, 2)
+
+
+@pytest.mark.parallel
 @pytest.mark.parametrize("backend", ["multiprocessing", "threading"])
 def test_workers_predict_the_same(backend, motifs):
     graphs, y = GraphSet.from_networkx(motifs[0]), motifs[1]
@@ -160,6 +215,23 @@ def test_workers_predict_the_same(backend, motifs):
             answers = joblib.Parallel()([joblib.delayed(all_numbers)(fitted, graphs)] * 2)
         for numbers in answers:
             assert_same_numbers(numbers, expected, close)
+
+
+@pytest.mark.parallel
+def test_nobody_waits_forever_for_a_worker_that_is_replaced():
+    """Not even where warnings are errors, as they are here."""
+
+    def work():
+        # Now this worker takes itself for one that leaks memory, and ends after its second task.
+        process_executor._MAX_MEMORY_LEAK_SIZE = -1
+        process_executor._MEMORY_LEAK_CHECK_DELAY = 0
+        return os.getpid()
+
+    try:
+        pids = joblib.Parallel(n_jobs=2, batch_size=1, timeout=60)([joblib.delayed(work)()] * 8)
+    finally:
+        loky.get_reusable_executor().shutdown(kill_workers=True)
+    assert len(set(pids)) > 2
 
 
 # What is shared with the rest of the program

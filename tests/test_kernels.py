@@ -448,6 +448,7 @@ def test_prediction_in_pieces(motifs, monkeypatch):
     assert_allclose(classifier.decision_function(graphs), expected, atol=1e-12)
 
 
+@pytest.mark.parallel
 def test_three_classes_and_workers(motifs):
     graphs, _ = motifs
     y = np.array([len(graph.edges) % 3 for graph in graphs])

@@ -9,6 +9,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from sklofi.graphs import as_graph_set
 from sklofi.testing import check_graph_estimator, graph_estimator_checks
 
+pytestmark = pytest.mark.parallel  # one of the checks is a search in two processes
+
 
 class LabelCounter(ClassifierMixin, BaseEstimator):
     """A small honest classifier: the nearest class in the counts of node labels."""
