@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import config_context
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
@@ -18,6 +19,12 @@ from sklofi.reading import show
 FARTHEST_TARGET = 1e8
 
 
+# Targets and weights are small: they become arrays of numpy, and are looked through for NaN,
+# whatever the user has set for other estimators.
+always_checked = config_context(array_api_dispatch=False, assume_finite=False)
+
+
+@always_checked
 def check_training_data(
     estimator: Any,
     X: Any,
@@ -54,6 +61,7 @@ def check_training_data(
     return graphs, y, weight
 
 
+@always_checked
 def check_targets(estimator: Any, y: Any, **target_checks: Any) -> NDArray[Any]:
     """y as an array, checked by scikit-learn once it is certain that it can be read."""
     is_numeric = target_checks.get("y_numeric", False)

@@ -8,11 +8,11 @@ import numpy as np
 import torch
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import validate_data
 
 from sklofi.base import BaseNetwork, network_estimator, parameter
 from sklofi.targets import (
     check_classes,
+    check_targets,
     restore_target,
     weighted_mean_and_scale,
     weights_of_classes,
@@ -77,7 +77,7 @@ class NetworkClassifier(ClassifierMixin, BaseNetwork):
                 )
             self.classes_ = classes
         elif not hasattr(self, "net_"):
-            self.classes_ = check_classes(validate_data(self, X="no_validation", y=y))
+            self.classes_ = check_classes(check_targets(self, y))
         return self._partial_fit(X, y, sample_weight)
 
     def predict(self, X):

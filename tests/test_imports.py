@@ -18,6 +18,7 @@ ALLOWED = {
     "storage": set(),
     "graphs": {"reading"},
     "memory": set(),
+    "methods": set(),
     "devices": {"memory"},
     "egonets": {"graphs", "memory"},
     "fast": set(),
@@ -32,13 +33,15 @@ ALLOWED = {
     "vectorizers": {"reading", "storage", "graphs", "memory", "egonets"},
     "rings": {"graphs", "egonets"},
     "fingerprints": {"reading", "graphs", "vectorizers", "rings"},
-    "count_machines": {"reading", "storage", "graphs", "targets", "vectorizers", "fingerprints"},
+    "count_machines": {
+        *("reading", "storage", "graphs", "methods", "targets", "vectorizers", "fingerprints"),
+    },
     "paths": {"reading", "graphs", "vectorizers"},
     "gram": {"graphs", "vectorizers"},
     "walks": {"reading", "storage", "graphs", "memory", "egonets", "vectorizers", "gram"},
     "kernels": {
-        *("reading", "storage", "graphs", "memory", "targets", "vectorizers", "paths", "gram"),
-        "walks",
+        *("reading", "storage", "graphs", "memory", "methods", "targets", "vectorizers", "paths"),
+        *("gram", "walks"),
     },
     "comparison": {"drawing"},  # takes any estimator
     "encoding": {"reading", "graphs", "targets"},
