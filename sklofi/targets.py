@@ -153,6 +153,10 @@ def weights_of_classes(
     if isinstance(class_weight, str):  # "balanced"
         # By weight, not by number, so that graphs of weight 2 count as two.
         mass = np.bincount(np.searchsorted(classes, y), weight, minlength=len(classes))
+        if absent := classes[mass == 0].tolist():
+            raise ValueError(
+                f'class_weight="balanced" needs graphs of all classes, but y has none of {absent}.'
+            )
         return mass.sum() / (len(mass) * mass)
     names = classes.tolist()
     without = [name for name in names if name not in class_weight]

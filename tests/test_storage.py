@@ -131,6 +131,18 @@ def test_parameters_that_were_changed_after_the_fit(estimators, path, graphs):
     assert_says_the_same(loaded, estimators["classifier"], graphs)
 
 
+@pytest.mark.parametrize("name", ["classifier", "DGCNNClassifier", "DiffPoolRegressor"])
+def test_files_of_former_versions_are_trained_further(name, graphs):
+    """They do not say what the network was made with; the network itself does."""
+    loaded = sklofi.load(DATA / "format-2" / f"{name}.safetensors")
+    assert not hasattr(loaded, "_made_with")
+    _, classes, y = graphs_and_targets()
+    targets = classes if "lassifier" in name else y
+    loaded.set_params(warm_start=True, max_epochs=1).fit(graphs, targets)
+    with pytest.raises(ValueError, match=f"n_layers from {loaded.n_layers} to 9"):
+        loaded.set_params(n_layers=9).fit(graphs, targets)
+
+
 def test_a_generator_as_random_state_is_saved(motifs, path):
     state = np.random.RandomState(3)
     estimator = LoFIClassifier(**{**TINY, "random_state": state}).fit(*motifs)
