@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Hashable
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -107,6 +107,13 @@ def network_estimator(cls):
             setattr(cls, name, field(default=one.default, metadata=one.metadata))
     cls.__annotations__ = own
     cls = dataclass(kw_only=True, eq=False, repr=False)(cls)
+    for one in fields(cls):
+        if "constraint" not in one.metadata or one.default is MISSING:
+            raise TypeError(
+                f"{cls.__name__} declares {one.name} without parameter(default, constraint, text)"
+                " of sklofi.base, which says which values it may have and what it does. For a width"
+                f" write {one.name}: int = width(32), with sklofi.peers.width."
+            )
     cls._parameter_constraints = {one.name: one.metadata["constraint"] for one in fields(cls)}
     return cls
 

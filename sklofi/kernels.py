@@ -38,7 +38,7 @@ from sklofi.graphs import GraphSet, as_graph_set
 from sklofi.memory import is_too_large, memory_size
 from sklofi.methods import available_unless
 from sklofi.paths import ShortestPathVectorizer
-from sklofi.reading import DEFAULT_NODE_LABEL
+from sklofi.reading import DEFAULT_NODE_LABEL, check_graph_list
 from sklofi.storage import CHECKS, SavedEstimator
 from sklofi.targets import (
     check_classes,
@@ -677,5 +677,5 @@ def _networkx_graphs(X, graphs):
     """The user's own graphs, as far as they are in a set that was made of them."""
     if isinstance(X, GraphSet):
         return graphs.to_networkx()
-    X = list(X)
+    X = check_graph_list(X)
     return [X[i] for i in graphs.origin[1]]

@@ -9,6 +9,7 @@ from inspect import getdoc
 import joblib
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
@@ -587,3 +588,17 @@ def test_sets_that_differ_in_edges_are_not_taken_for_each_other(other):
     after = fitted(sent(other))
     assert [*after.kernel_.get_feature_names_out()] == [*alone.kernel_.get_feature_names_out()]
     assert_allclose(after.decision_function(sent(other)), alone.decision_function(other))
+
+
+def test_a_data_frame_of_one_column_is_a_list_of_graphs(motifs):
+    """Also for functions, which are given the graphs themselves."""
+    graphs, y = motifs[0][:20], motifs[1][:20]
+    frame = pd.DataFrame({"graph": graphs}, index=range(20, 0, -1))
+
+    def sizes(some, others):
+        return np.outer([len(graph) for graph in some], [len(graph) for graph in others])
+
+    for kernel in ("wl", sizes):
+        expected = GraphKernelSVC(kernel=kernel).fit(graphs, y).decision_function(graphs)
+        found = GraphKernelSVC(kernel=kernel).fit(frame, y).decision_function(frame)
+        assert_array_equal(found, expected)
