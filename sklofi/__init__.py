@@ -52,6 +52,37 @@ _SAVED = {
     "LabelHistogramRegressor": "sklofi.count_machines",
 }
 
+# Where the other public names are, for those who look for them here.
+_ELSEWHERE = {
+    **_SAVED,
+    **{
+        name: module
+        for module, names in {
+            "sklofi.base": ("parameter",),
+            "sklofi.cluster": ("on_cluster",),
+            "sklofi.comparison": ("Comparison", "Failure", "corrected_t_test"),
+            "sklofi.datasets": ("fetch_tu", "fetch_zinc", "load_graph_atlas", "make_motif_graphs"),
+            "sklofi.inspection": (
+                *("AttributionDisplay", "MaskDisplay", "TrainingDisplay", "best_egonets"),
+                *("mask_evidence", "mask_importance", "node_attribution", "read_mask"),
+            ),
+            "sklofi.kernels": ("intersection_kernel", "linear_kernel", "normalize_kernel"),
+            "sklofi.networks": (
+                "FlatGraphs",
+                "FlatNetwork",
+                "Perceptron",
+                "StackedNetwork",
+                "pool",
+            ),
+            "sklofi.nn": ("LoFILayer", "LoFINetwork"),
+            "sklofi.peers": ("Peer", "parameters", "peer", "width"),
+            "sklofi.tasks": ("NetworkClassifier", "NetworkRegressor"),
+            "sklofi.testing": ("check_graph_estimator", "graph_estimator_checks"),
+        }.items()
+        for name in names
+    },
+}
+
 
 def load(path: str | os.PathLike[str]) -> Any:
     """Read an estimator of any class from a file that its method ``save`` has written.
@@ -88,7 +119,8 @@ def load(path: str | os.PathLike[str]) -> Any:
 def __getattr__(name: str) -> Any:
     if name in _LAZY:
         return getattr(import_module(_LAZY[name]), name)
-    raise AttributeError(f"module 'sklofi' has no attribute {name!r}")
+    hint = f"; write from {_ELSEWHERE[name]} import {name}" if name in _ELSEWHERE else ""
+    raise AttributeError(f"module 'sklofi' has no attribute {name!r}{hint}")
 
 
 def __dir__() -> list[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Hashable
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -39,7 +39,7 @@ from sklofi.encoding import NodeEncoder
 from sklofi.graph_warnings import warn_of_training
 from sklofi.graphs import as_graph_set
 from sklofi.loading import BatchLoader
-from sklofi.reading import DEFAULT_NODE_LABEL
+from sklofi.reading import DEFAULT_NODE_LABEL, show
 from sklofi.storage import SavedEstimator
 from sklofi.targets import check_training_data
 from sklofi.training import (
@@ -108,6 +108,13 @@ def network_estimator(cls):
             setattr(cls, name, field(default=one.default, metadata=one.metadata))
     cls.__annotations__ = own
     cls = dataclass(kw_only=True, eq=False, repr=False)(cls)
+    for one in fields(cls):
+        if "constraint" not in one.metadata or one.default is MISSING:
+            raise TypeError(
+                f"{cls.__name__} declares {one.name} without parameter(default, constraint, text)"
+                " of sklofi.base, which says which values it may have and what it does. For a width"
+                f" write {one.name}: int = width(32), with sklofi.peers.width."
+            )
     cls._parameter_constraints = {one.name: one.metadata["constraint"] for one in fields(cls)}
     return cls
 
@@ -183,7 +190,8 @@ class BaseNetwork(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEs
         False,
         ["boolean"],
         """Whether a further call of `fit` goes on from the present weights. The network
-        stays as it is: of the parameters, only those of the training may change.""",
+        stays as it is: of the parameters, only those of the training may change, and
+        `fit` refuses others that have. So does `partial_fit`.""",
     )
     callbacks: list[Any] | None = parameter(
         None,
@@ -205,6 +213,15 @@ class BaseNetwork(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEs
     )
 
     _saved_classes: ClassVar[tuple[type, ...]] = (NodeEncoder,)
+
+    # The parameters that may change while a network is trained further.
+    _training_parameters: ClassVar[frozenset[str]] = frozenset(
+        {
+            *("handle_unknown", "max_epochs", "lr", "batch_size", "weight_decay"),
+            *("early_stopping", "validation_fraction", "patience"),
+            *("device", "warm_start", "random_state", "verbose"),
+        }
+    )
 
     @with_callbacks
     def fit(self, X, y, sample_weight=None, *, X_val=None, y_val=None, checkpoint=None):
@@ -243,8 +260,10 @@ class BaseNetwork(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEs
         self._validate_params()
         if (X_val is None) != (y_val is None):
             raise ValueError("X_val and y_val have to be given together, or neither of them.")
-        task = self._begin_task(X, y)
         resume = self.warm_start and hasattr(self, "net_")
+        if resume:
+            self._check_same_network("warm_start=True")
+        task = self._begin_task(X, y)
         if not resume:
             vars(self).pop("net_", None)  # a fit that fails leaves no half-fitted estimator
         training = self._check_data(X, y, sample_weight, reset=not resume)
@@ -288,6 +307,8 @@ class BaseNetwork(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEs
         """One epoch over the given graphs, without early stopping."""
         self._validate_params()
         first_call = not hasattr(self, "net_")
+        if not first_call:
+            self._check_same_network("partial_fit")
         training = self._check_data(X, y, sample_weight, reset=False)
         if first_call:
             self._warn_of_training(X, training[0])
@@ -383,6 +404,42 @@ class BaseNetwork(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEs
             listeners.append(StopWhenAsked(tasks))
         return listeners
 
+    def _check_same_network(self, way):
+        """Refuse to train a network further that parameters no longer describe."""
+        now, made_with = self._network_parameters(), self._parameters_of_net()
+        changed = [
+            f"{name} from {show(made_with[name])} to {show(now[name])}"
+            for name in now
+            if name in made_with and now[name] != made_with[name]
+        ]
+        if changed:
+            raise ValueError(
+                f"{way} goes on with the network as it is, but parameters that shape it have"
+                f" changed since it was made: {', '.join(changed)}. Set them back, or fit a new"
+                " network with warm_start=False."
+            )
+        device = str(self.device)
+        if device != made_with.get("device", device) and check_device(device) != self.net_.device:
+            callbacks = self.net_.user_callbacks()
+            self._set_net(net_state(self.net_), callbacks, check_device(device))
+            self._made_with = {**made_with, "device": device}
+
+    def _network_parameters(self):
+        """The parameters that a network is made with, and keeps."""
+        names = [one for one in self._parameter_constraints if one not in self._training_parameters]
+        parameters = {name: getattr(self, name) for name in names}
+        # A list may grow in the hands of the user.
+        return {**parameters, "callbacks": copy.copy(self.callbacks)}
+
+    def _parameters_of_net(self):
+        """Those that the present network was made with."""
+        if "_made_with" in vars(self):
+            return {"callbacks": None, **self._made_with}  # files have no callbacks
+        # A file of a former version: what the network itself tells. Its size may have been found
+        # by the graphs where a parameter is None.
+        architecture = self.net_.get_params_for("module").items()
+        return {k: v for k, v in architecture if getattr(self, k, None) is not None}
+
     def _check_data(self, X, y, sample_weight, *, reset):
         """X, y and weights as arrays of the same length, without weights of zero."""
         graphs, y, weight = check_training_data(
@@ -452,6 +509,7 @@ class BaseNetwork(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEs
         self.net_ = self._make_net(
             architecture, self._criterion, check_device(self.device), generator, callbacks
         )
+        self._made_with = {**self._network_parameters(), "device": str(self.device)}
         self._start(training, generator)
 
     def _start(self, training, generator):
@@ -536,7 +594,11 @@ class BaseNetwork(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEs
     def _fitted_state(self):
         state = super()._fitted_state()
         net, _ = state["net_"]  # callbacks of the user's are not plain data
-        return {**state, "net_": net}
+        state = {**state, "net_": net}
+        if "_made_with" in state:
+            made_with = state["_made_with"].items()
+            state["_made_with"] = {name: one for name, one in made_with if name != "callbacks"}
+        return state
 
     def _set_fitted_state(self, state, device=None):
         if device is not None:
@@ -578,7 +640,8 @@ class BaseNetwork(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEs
         net, callbacks = state.pop("net_", (None, []))
         super().__setstate__(state)
         if net is not None:
-            self.net_ = self._restored_net(
-                net, net["device"] if is_usable(net["device"]) else "cpu"
-            )
-            self.net_.callbacks_ += callbacks
+            self._set_net(net, callbacks, net["device"] if is_usable(net["device"]) else "cpu")
+
+    def _set_net(self, state, callbacks, device):
+        self.net_ = self._restored_net(state, device)
+        self.net_.callbacks_ += callbacks

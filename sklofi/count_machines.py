@@ -25,12 +25,12 @@ from sklearn.base import (
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from sklofi.fingerprints import FingerprintVectorizer
 from sklofi.graph_warnings import warn_of_training
 from sklofi.graphs import GraphSet
+from sklofi.methods import available_unless
 from sklofi.reading import DEFAULT_EDGE_LABEL, DEFAULT_NODE_LABEL
 from sklofi.storage import SavedEstimator
 from sklofi.targets import (
@@ -110,7 +110,9 @@ class BaseCounts(SavedEstimator, BaseEstimator):
         warn_of_training(X, graphs, owner, uses_edge_labels)
         counts = self.vectorizer_.fit_graphs(graphs)
         self._scale = _spread(counts, weight)
-        weights = {"sample_weight": weight} if takes_weights else {}
+        # Weights of one are not passed on: where scikit-learn routes metadata, an estimator of
+        # several would ask what to do with weights that nobody has given.
+        weights = {"sample_weight": weight} if takes_weights and (weight != 1).any() else {}
         self.estimator_ = machine.fit(_divided(counts, self._scale), y, **weights)
 
     def _check_weights(self, weight: NDArray[np.float64]) -> None:
@@ -139,14 +141,17 @@ class BaseCounts(SavedEstimator, BaseEstimator):
         return _divided(self.vectorizer_.transform(X), self._scale)
 
 
-def _machine_has(method: str) -> Callable[[Any], bool]:
-    """Whether the machine of an estimator, fitted or not, has a method; the default one does."""
+def _unless_machine_lacks(method: str) -> Callable[[Callable[..., Any]], Any]:
+    """For methods that need one of the machine, fitted or not; the default one has them all."""
 
-    def check(self: BaseCounts) -> bool:
+    def reason(self: BaseCounts) -> str | None:
         machine = vars(self).get("estimator_", self.estimator)
-        return machine is None or hasattr(machine, method)
+        if machine is None or hasattr(machine, method):
+            return None
+        name = type(self).__name__
+        return f"{name} has no {method}, because {type(machine).__name__} (estimator) has none."
 
-    return check
+    return available_unless(reason)
 
 
 class CountsClassifier(ClassifierMixin, BaseCounts):
@@ -192,7 +197,7 @@ class CountsClassifier(ClassifierMixin, BaseCounts):
         inputs = self._inputs(X)
         return self.estimator_.predict(inputs)
 
-    @available_if(_machine_has("predict_proba"))
+    @_unless_machine_lacks("predict_proba")
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict the probabilities of all classes, if the machine does.
 
@@ -209,7 +214,7 @@ class CountsClassifier(ClassifierMixin, BaseCounts):
         inputs = self._inputs(X)
         return self.estimator_.predict_proba(inputs)
 
-    @available_if(_machine_has("decision_function"))
+    @_unless_machine_lacks("decision_function")
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """How clearly graphs belong to the classes, if the machine says so.
 

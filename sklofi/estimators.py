@@ -84,7 +84,8 @@ class LoFIClassifier(NetworkClassifier, BaseLoFI):
 
     warm_start : bool, default=False
         Whether a further call of `fit` goes on from the present weights. The network
-        stays as it is: of the parameters, only those of the training may change.
+        stays as it is: of the parameters, only those of the training may change, and
+        `fit` refuses others that have. So does `partial_fit`.
 
     callbacks : list of skorch callbacks, default=None
         Further callbacks for the training, such as learning rate schedulers. They are
@@ -222,7 +223,8 @@ class LoFIRegressor(NetworkRegressor, BaseLoFI):
 
     warm_start : bool, default=False
         Whether a further call of `fit` goes on from the present weights. The network
-        stays as it is: of the parameters, only those of the training may change.
+        stays as it is: of the parameters, only those of the training may change, and
+        `fit` refuses others that have. So does `partial_fit`.
 
     callbacks : list of skorch callbacks, default=None
         Further callbacks for the training, such as learning rate schedulers. They are

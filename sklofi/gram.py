@@ -153,7 +153,7 @@ def fit_kernel(
     if isinstance(kernel, GraphVectorizer):
         features = kernel.fit_graphs(graphs)
         return kernel, features, linear_kernel(features) if with_values else None
-    return kernel, None, kernel.fit_graphs(graphs)
+    return kernel, None, np.asarray(kernel.fit_graphs(graphs))  # perhaps a data frame
 
 
 class Shelf:

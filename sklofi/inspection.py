@@ -20,6 +20,7 @@ from sklofi.drawing import draw_graph, import_pyplot
 from sklofi.graphs import GraphSet
 from sklofi.lofi import fitted_lofi
 from sklofi.masks import best_egonets, mask_importance, read_mask
+from sklofi.reading import check_graph_list
 
 __all__ = [
     "AttributionDisplay",
@@ -325,7 +326,7 @@ class AttributionDisplay:
             y = estimator._check_data(graphs, y, None, reset=False)[1]
         result = node_attribution(estimator, graphs, target=target, tol=tol, n_steps=n_steps)
         display = cls(
-            list(graphs),
+            list(graphs) if isinstance(graphs, GraphSet) else check_graph_list(graphs),
             result.attributions,
             _titles(estimator, graphs, y, result.targets),
             unit=_unit(estimator, target, result.targets),

@@ -12,6 +12,7 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
 from sklearn.calibration import (
     CalibratedClassifierCV,
@@ -19,9 +20,9 @@ from sklearn.calibration import (
     _SigmoidCalibration,
 )
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, check_memory
 
 from sklofi.gram import (
@@ -36,8 +37,9 @@ from sklofi.gram import (
 from sklofi.graph_warnings import warn_of_training
 from sklofi.graphs import GraphSet, as_graph_set
 from sklofi.memory import is_too_large, memory_size
+from sklofi.methods import available_unless
 from sklofi.paths import ShortestPathVectorizer
-from sklofi.reading import DEFAULT_NODE_LABEL
+from sklofi.reading import DEFAULT_NODE_LABEL, check_graph_list
 from sklofi.storage import CHECKS, SavedEstimator
 from sklofi.targets import (
     check_classes,
@@ -249,13 +251,23 @@ class BaseKernelMachine(SavedEstimator, BaseEstimator):
             yield self.kernel_.transform(_networkx_graphs(X, graphs))
         elif self._shared and (values := self._shared.values_of(graphs)) is not None:
             yield values
-        elif self._features is None:
+        elif self.solver_ == "linear":
             yield self.kernel_.transform(graphs)
+        elif self._features is None:
+            yield np.asarray(self.kernel_.transform(graphs))  # perhaps a data frame
         else:
             features = self.kernel_.transform(graphs)
             n_together = max(1, VALUES_TOGETHER // self._features.shape[0])
             for start in range(0, len(graphs), n_together):
                 yield linear_kernel(features[start : start + n_together], self._features)
+
+
+def _lacks_probabilities(estimator):
+    if estimator.probability:
+        return None
+    return (
+        f"{type(estimator).__name__} has predict_proba only with probability=True, set before fit."
+    )
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
@@ -321,16 +333,21 @@ class GraphKernelSVC(ClassifierMixin, BaseKernelMachine):
         share the matrix of the whole set.
 
     random_state : int, RandomState instance or None, default=None
-        Determines the order in which the solver "linear" visits graphs.
+        Determines the order in which the solver "linear" visits graphs, and the folds
+        that probabilities are calibrated on. The global generator of numpy is left alone
+        if this is an int.
 
     class_weight : dict, "balanced" or None, default=None
         Weights of the classes, multiplied with `sample_weight`; "balanced" makes them
         inversely proportional to the frequency of the classes.
 
     probability : bool, default=False
-        Whether to enable `predict_proba`, by calibration on up to five folds of the
-        training graphs (:class:`sklearn.calibration.CalibratedClassifierCV`). `fit` then
-        takes about five times as long, and `predict` gives the most probable class.
+        Whether to enable `predict_proba`, by calibration on up to five shuffled folds of
+        the training graphs (:class:`sklearn.calibration.CalibratedClassifierCV`). `fit`
+        then takes about five times as long. `predict` is the same with and without it, as
+        with :class:`sklearn.svm.SVC`: it gives the class that the machine decides for,
+        which is not always the most probable one, above all if classes are of very
+        different sizes.
 
     Attributes
     ----------
@@ -413,8 +430,13 @@ class GraphKernelSVC(ClassifierMixin, BaseKernelMachine):
         machine = self._machine()
         self._calibrated = None
         if self.probability:
-            self._calibrated = CalibratedClassifierCV(machine, ensemble=False, cv=n_folds)
-            self._calibrated.fit(inputs, y, sample_weight=weight)
+            # Shuffled, because many sets are sorted by class or by something that matters.
+            folds = StratifiedKFold(n_folds, shuffle=True, random_state=self.random_state)
+            self._calibrated = CalibratedClassifierCV(machine, ensemble=False, cv=folds)
+            # Weights reach the machine whether or not the user lets scikit-learn route metadata.
+            with config_context(enable_metadata_routing=False):
+                self._calibrated.fit(inputs, y, sample_weight=weight)
+            self._calibrated.cv = None  # the folds are no longer needed, so they are not saved
             self.svm_ = self._calibrated.calibrated_classifiers_[0].estimator
         else:
             self.svm_ = machine.fit(inputs, y, sample_weight=weight)
@@ -436,7 +458,7 @@ class GraphKernelSVC(ClassifierMixin, BaseKernelMachine):
         return np.concatenate([self.svm_.decision_function(x) for x in self._machine_inputs(X)])
 
     def predict(self, X):
-        """Predict the class of each graph.
+        """Predict the class of each graph, as the machine decides, calibrated or not.
 
         Parameters
         ----------
@@ -448,13 +470,13 @@ class GraphKernelSVC(ClassifierMixin, BaseKernelMachine):
         y : ndarray of shape (n_graphs,)
             Predicted classes.
         """
-        check_is_fitted(self)
-        machine = self.svm_ if self._calibrated is None else self._calibrated
-        return np.concatenate([machine.predict(x) for x in self._machine_inputs(X)])
+        return np.concatenate([self.svm_.predict(x) for x in self._machine_inputs(X)])
 
-    @available_if(lambda self: self.probability)
+    @available_unless(_lacks_probabilities)
     def predict_proba(self, X):
         """Predict the probabilities of all classes. Only with `probability=True`.
+
+        The most probable class is not always the one that `predict` gives.
 
         Parameters
         ----------
@@ -659,5 +681,5 @@ def _networkx_graphs(X, graphs):
     """The user's own graphs, as far as they are in a set that was made of them."""
     if isinstance(X, GraphSet):
         return graphs.to_networkx()
-    X = list(X)
+    X = check_graph_list(X)
     return [X[i] for i in graphs.origin[1]]

@@ -20,6 +20,7 @@ from sklofi.batches import Batch
 from sklofi.egonets import node_classes
 from sklofi.graphs import GraphSet, as_graph_set, segments_of
 from sklofi.lofi import BaseLoFI, check_place, fitted_lofi
+from sklofi.reading import check_graph_list
 
 
 def mask_importance(
@@ -293,7 +294,7 @@ def best_egonets(estimator: Any, X: Any, layer: int = 0, mask: int = 0, k: int =
     _, first = np.unique(class_of[order], return_index=True)
     nodes = order[np.sort(first)[:k]]
     positions = segments_of(graphs.node_offsets, nodes)
-    own = X if isinstance(X, GraphSet) else list(X)  # a pandas Series has names of its own
+    own = X if isinstance(X, GraphSet) else check_graph_list(X)
     egonets, centers = [], []
     for node, position in zip(nodes, positions.tolist(), strict=True):
         graph: Any = own[position]

@@ -92,7 +92,14 @@ class FlatNetwork(nn.Module):
 
     def forward(self, graphs: FlatGraphs, generator: torch.Generator | None = None) -> Outputs:
         """Outputs of shape (n_graphs, n_outputs)."""
-        return self.head(self.embed(graphs, generator), generator)
+        embedding = self.embed(graphs, generator)
+        if len(embedding) != graphs.n_graphs:
+            raise ValueError(
+                f"{type(self).__name__}.embed returned {len(embedding)} rows for"
+                f" {graphs.n_graphs} graphs with {len(graphs.x)} nodes in all. It has to return a"
+                " row for each graph: return pool(nodes, graphs), with sklofi.networks.pool."
+            )
+        return self.head(embedding, generator)
 
     def constrain_(self) -> None:
         """Bring weights back within their bounds, after an optimiser's step."""

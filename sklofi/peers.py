@@ -77,6 +77,14 @@ def peer(cls: Any) -> Any:
     """Decorator of peers: an estimator whose docstring lists its parameters, its own first."""
     cls = network_estimator(cls)
     network = cls._network
+    declared = {one.name for one in fields(cls)}
+    for name in inspect.signature(network).parameters:
+        if hasattr(cls, name) and name not in declared:
+            raise TypeError(
+                f"{cls.__name__} has {name}, an argument of {network.__name__}, but not as a"
+                f" parameter. Declare it as {name}: int = width(32), with sklofi.peers.width, in a"
+                " class with the decorator peer or parameters."
+            )
     lines = [
         inspect.cleandoc(cls.__doc__),
         "",

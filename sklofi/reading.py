@@ -66,6 +66,7 @@ def _label_key(label: Hashable) -> tuple[Any, ...]:
 
 
 def check_graph_list(graphs: Any) -> list[nx.Graph]:
+    """The graphs that a user passes as X, if they are a list of graphs or a column of them."""
     if isinstance(graphs, nx.Graph):
         raise TypeError(
             f"X is a single networkx {type(graphs).__name__}; pass a list of graphs,"
@@ -77,6 +78,8 @@ def check_graph_list(graphs: Any) -> list[nx.Graph]:
             " pass a list of graphs: list(X)."
         )
     n_dims = getattr(graphs, "ndim", None)
+    if n_dims == 2 and hasattr(graphs, "columns"):
+        graphs, n_dims = _only_column(graphs), 1
     if n_dims is not None and n_dims != 1:
         raise ValueError(
             f"X is an array of {n_dims} dimensions, but a list of networkx graphs is"
@@ -85,7 +88,7 @@ def check_graph_list(graphs: Any) -> list[nx.Graph]:
         )
     if n_dims is None and not isinstance(graphs, (list, tuple)):
         raise TypeError(
-            f"X has to be a list of networkx graphs or a GraphSet, got {type(graphs).__name__}."
+            f"X has to be a list of networkx graphs or a GraphSet, got {_full_name(type(graphs))}."
         )
     graphs = list(graphs)
     if not graphs:
@@ -93,10 +96,27 @@ def check_graph_list(graphs: Any) -> list[nx.Graph]:
     for index, graph in enumerate(graphs):
         if not isinstance(graph, nx.Graph):
             raise TypeError(
-                f"Graph {index} is of type {type(graph).__name__}, not a networkx graph."
+                f"Graph {index} is of type {_full_name(type(graph))}, not a networkx graph."
                 " X has to be a list of networkx graphs or a GraphSet."
             )
     return graphs
+
+
+def _only_column(frame: Any) -> Any:
+    """The column of a data frame that has one."""
+    names = list(frame.columns)
+    if len(names) != 1:
+        raise ValueError(
+            f"X is a data frame with {len(names)} columns ({show(names)[1:-1]}), but a list of"
+            " networkx graphs is expected. Pass the column that holds them, X[name]."
+        )
+    return frame[names[0]]
+
+
+def _full_name(kind: type) -> str:
+    """The name of a type with its module: many libraries have a Graph."""
+    is_builtin = kind.__module__ == "builtins"
+    return kind.__qualname__ if is_builtin else f"{kind.__module__}.{kind.__qualname__}"
 
 
 def read_adjacency(

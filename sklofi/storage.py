@@ -142,6 +142,11 @@ def write_file(path: str | os.PathLike[str], description: Any, arrays: Arrays) -
     metadata = {"sklofi": text, "checksum": _checksum(text, arrays)}
     content = safetensors.numpy.save(arrays, metadata)
     target = os.path.realpath(path)
+    name = os.fspath(path)
+    if not os.path.isdir(os.path.dirname(target)):
+        raise FileNotFoundError(f"There is no folder {os.path.dirname(name)} to write {name} to.")
+    if os.path.isdir(target):
+        raise IsADirectoryError(f"{name} is a folder; write to a file in it.")
     # Beside the target, because a move is atomic within one file system only.
     temporary = f"{target}.{secrets.token_hex(4)}.tmp"
     try:

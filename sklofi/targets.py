@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import config_context
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
@@ -18,6 +19,12 @@ from sklofi.reading import show
 FARTHEST_TARGET = 1e8
 
 
+# Targets and weights are small: they become arrays of numpy, and are looked through for NaN,
+# whatever the user has set for other estimators.
+always_checked = config_context(array_api_dispatch=False, assume_finite=False)
+
+
+@always_checked
 def check_training_data(
     estimator: Any,
     X: Any,
@@ -54,6 +61,7 @@ def check_training_data(
     return graphs, y, weight
 
 
+@always_checked
 def check_targets(estimator: Any, y: Any, **target_checks: Any) -> NDArray[Any]:
     """y as an array, checked by scikit-learn once it is certain that it can be read."""
     is_numeric = target_checks.get("y_numeric", False)
@@ -145,6 +153,10 @@ def weights_of_classes(
     if isinstance(class_weight, str):  # "balanced"
         # By weight, not by number, so that graphs of weight 2 count as two.
         mass = np.bincount(np.searchsorted(classes, y), weight, minlength=len(classes))
+        if absent := classes[mass == 0].tolist():
+            raise ValueError(
+                f'class_weight="balanced" needs graphs of all classes, but y has none of {absent}.'
+            )
         return mass.sum() / (len(mass) * mass)
     names = classes.tolist()
     without = [name for name in names if name not in class_weight]

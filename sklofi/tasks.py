@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import validate_data
 
 from sklofi.base import BaseNetwork, network_estimator, parameter
 from sklofi.targets import (
     check_classes,
+    check_targets,
     restore_target,
     weighted_mean_and_scale,
     weights_of_classes,
@@ -36,6 +37,7 @@ class NetworkClassifier(ClassifierMixin, BaseNetwork):
     _net_class: ClassVar[type[GraphNet]] = ClassifierNet
     _criterion: ClassVar[type[torch.nn.Module]] = torch.nn.CrossEntropyLoss
     _target_checks: ClassVar[dict[str, Any]] = {}
+    _training_parameters = BaseNetwork._training_parameters | {"class_weight"}
 
     def partial_fit(self, X, y, classes=None, sample_weight=None):
         """Train for one epoch on the given graphs, going on from where the net is.
@@ -77,7 +79,7 @@ class NetworkClassifier(ClassifierMixin, BaseNetwork):
                 )
             self.classes_ = classes
         elif not hasattr(self, "net_"):
-            self.classes_ = check_classes(validate_data(self, X="no_validation", y=y))
+            self.classes_ = check_classes(check_targets(self, y))
         return self._partial_fit(X, y, sample_weight)
 
     def predict(self, X):
@@ -127,10 +129,12 @@ class NetworkClassifier(ClassifierMixin, BaseNetwork):
                 f"y has the classes {unknown}, which are not among the classes that were"
                 f" fitted: {self.classes_.tolist()}."
             )
-        if reset or not hasattr(self, "net_"):
+        before = vars(self).get("_class_weight", self.class_weight)  # not in files of old versions
+        if reset or not hasattr(self, "net_") or self.class_weight != before:
             self._weights_of_classes = weights_of_classes(
                 self.class_weight, self.classes_, y, weight
             )
+        self._class_weight = copy.copy(self.class_weight)
         return y, weight * self._weights_of_classes[self._network_target(y)]
 
     def _strata(self, y):

@@ -498,9 +498,23 @@ def check_three_classes_and_probabilities(estimator):
     assert probabilities.shape == (len(graphs), 3)
     assert (probabilities >= 0).all()
     assert_allclose(probabilities.sum(axis=1), 1)
+    if hasattr(fitted, "decision_function"):
+        return  # which may decide otherwise, as with SVC; see check_decisions_are_predicted
     # By probability, not by index: of classes that are as probable, any may be predicted.
     predicted = np.searchsorted(fitted.classes_, fitted.predict(graphs))
     assert_allclose(probabilities[np.arange(len(graphs)), predicted], probabilities.max(axis=1))
+
+
+def check_decisions_are_predicted(estimator):
+    """Of two classes: of more, a machine may count votes."""
+    estimator, graphs, _ = _fitted(estimator)
+    if not hasattr(estimator, "decision_function"):
+        return
+    decisions = estimator.decision_function(graphs)
+    assert decisions.shape == (len(graphs),)
+    clear = np.abs(decisions) > 1e-9
+    decided = estimator.classes_[(decisions > 0).astype(int)]
+    assert_array_equal(estimator.predict(graphs)[clear], decided[clear])
 
 
 def check_one_class_is_refused(estimator):
@@ -594,6 +608,7 @@ _CHECKS = [
 _CLASSIFIER_CHECKS = [
     check_classes_of_any_type,
     check_three_classes_and_probabilities,
+    check_decisions_are_predicted,
     check_one_class_is_refused,
 ]
 _REGRESSOR_CHECKS = [check_target_scale_and_list, check_nan_target_is_refused]

@@ -43,12 +43,17 @@ BYTES_PER_ONE = 40
 MOST_ONES = 2**31
 
 
-class GraphVectorizer(SavedEstimator, TransformerMixin, BaseEstimator):
+class GraphVectorizer(  # type: ignore[call-arg]
+    SavedEstimator, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None
+):
     """Base of the feature maps.
 
     A subclass gives `_learn`, which makes a vocabulary of the graphs, `_count`, which
     counts what is in the vocabulary in its first columns and everything else in further
     ones, and `_names`.
+
+    Counts stay a sparse matrix, whatever ``sklearn.set_config(transform_output=...)`` says:
+    like `CountVectorizer`, feature maps have no `set_output`.
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -57,6 +62,10 @@ class GraphVectorizer(SavedEstimator, TransformerMixin, BaseEstimator):
         "unary": ["boolean"],
     }
     uses_edge_labels: ClassVar[bool | None] = False
+
+    def __init_subclass__(cls, auto_wrap_output_keys: None = None, **kwargs: Any) -> None:
+        # scikit-learn would make data frames of what a subclass returns unless told not to.
+        super().__init_subclass__(auto_wrap_output_keys=auto_wrap_output_keys, **kwargs)
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn what there is to count.

@@ -153,6 +153,26 @@ SURROUNDINGS = {
 }
 
 
+# Another value than the default for each setting of scikit-learn, as far as this version knows
+# it; array_api_dispatch has to be announced to scipy before it is imported.
+SETTINGS = {
+    "array_api_dispatch": True,
+    "assume_finite": True,
+    "display": "text",
+    "enable_cython_pairwise_dist": False,
+    "enable_metadata_routing": True,
+    "pairwise_dist_chunk_size": 1,
+    "print_changed_only": False,
+    "skip_parameter_validation": True,
+    "sparse_interface": "sparray",
+    "transform_output": "pandas",
+    "working_memory": 1,
+}
+SETTINGS = {name: value for name, value in SETTINGS.items() if name in sklearn.get_config()}
+if os.environ.get("SCIPY_ARRAY_API") != "1":
+    del SETTINGS["array_api_dispatch"]
+
+
 @contextmanager
 def eager_threads():
     """Let threads take turns as often as possible, so that they get into each other's way."""

@@ -64,7 +64,9 @@ def fitted_estimators():
         "regressor": LoFIRegressor(**TINY, kernel="intersection").fit(graphs, y),
         "regressor-2": several.fit(graphs, np.column_stack([y, -y])),
         "svc": GraphKernelSVC(n_iter=2).fit(graphs, classes),
-        "svc-probability": GraphKernelSVC(kernel="wl-oa", probability=True).fit(graphs, classes),
+        "svc-probability": GraphKernelSVC(kernel="wl-oa", probability=True, random_state=0).fit(
+            graphs, classes
+        ),
         "svc-linear": GraphKernelSVC(solver="linear", random_state=0).fit(graphs, classes),
         "svc-walks": GraphKernelSVC(kernel=RandomWalkKernel()).fit(graphs, classes),
         "svr": GraphKernelSVR(kernel="shortest-path").fit(graphs, y),

@@ -147,6 +147,21 @@ def test_saved_peers_predict_the_same(kind, motifs, tmp_path):
     assert_array_equal(restored.predict(graphs), fitted.predict(graphs))
 
 
+@pytest.mark.parametrize("kind", PEERS)
+def test_a_peer_that_parameters_no_longer_describe_is_not_trained_further(kind, motifs):
+    graphs, y = motifs
+    fitted = small(kind, max_epochs=1, warm_start=True).fit(graphs[:40], y[:40])
+    own = {one.name for one in fields(kind)} - kind._training_parameters
+    assert {"n_layers", "n_hidden", "dropout", "pooling", "edge_label", "loss"} & own
+    for name in own:
+        peer = pickle.loads(pickle.dumps(fitted))
+        setattr(peer, name, value := object())
+        with pytest.raises(ValueError, match=f"{name} from .* to <object"):
+            peer._check_same_network("warm_start=True")
+        assert getattr(peer, name) is value
+    fitted.set_params(lr=1e-4, batch_size=5).fit(graphs[:40], y[:40]).partial_fit(graphs, y)
+
+
 class Crash(Exception):
     pass
 

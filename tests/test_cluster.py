@@ -154,7 +154,10 @@ def test_joblib_alone_sends_a_graph_set_once_a_search(client, many):
 
 def test_what_is_parallel_within_a_fit_stays_on_its_worker(client, many):
     X, y = many
-    estimators = {"searched": svc_search(), "probable": GraphKernelSVC(probability=True)}
+    estimators = {
+        "searched": svc_search(),
+        "probable": GraphKernelSVC(probability=True, random_state=0),
+    }
     here = compare(estimators, X, y, cv=2)
     with on_cluster(client):
         there = compare(estimators, X, y, cv=2)

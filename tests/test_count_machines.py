@@ -241,3 +241,8 @@ def test_machines_of_others_are_not_saved_and_that_is_told(tmp_path):
     with pytest.raises(TypeError, match=r"DecisionTreeClassifier.* cannot be saved.*joblib\.dump"):
         estimator.save(tmp_path / "model.safetensors")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_method_that_is_not_there_says_why():
+    with pytest.raises(AttributeError, match=r"no predict_proba, because LinearSVC .* has none\."):
+        FingerprintClassifier(estimator=LinearSVC()).predict_proba  # noqa: B018

@@ -478,6 +478,106 @@ def test_warm_start_goes_on(motifs):
     assert cold.n_epochs_ == 4
 
 
+# Other values than QUICK and the defaults have.
+OTHER_NETWORKS = {
+    "n_layers": 3,
+    "n_masks": 5,
+    "n_words": 2,
+    "radius": 2,
+    "kernel": "intersection",
+    "pooling": "mean",
+    "readout": "last",
+    "dropout": 0.5,
+    "node_label": None,
+    "node_features": "x",
+    "callbacks": [LRScheduler("StepLR", step_size=1)],
+}
+
+
+@pytest.mark.parametrize("name", OTHER_NETWORKS)
+@pytest.mark.parametrize("way", ["as it is", "pickle", "save"])
+def test_a_network_that_parameters_no_longer_describe_is_not_trained_further(
+    motifs, name, way, tmp_path
+):
+    graphs, y = motifs
+    classifier = LoFIClassifier(**{**QUICK, "max_epochs": 1}, warm_start=True).fit(graphs, y)
+    before = getattr(classifier, name)
+    if way == "pickle":
+        classifier = pickle.loads(pickle.dumps(classifier))
+    elif way == "save":
+        classifier.save(tmp_path / "model.safetensors")
+        classifier = LoFIClassifier.load(tmp_path / "model.safetensors")
+    probabilities = classifier.predict_proba(graphs)
+    classifier.set_params(**{name: OTHER_NETWORKS[name]})
+    what = rf" goes on .* changed .*: {name} from {before!r} to .*warm_start=False\."
+    with pytest.raises(ValueError, match=f"warm_start=True{what}"):
+        classifier.fit(graphs, y)
+    with pytest.raises(ValueError, match=f"partial_fit{what}"):
+        classifier.partial_fit(graphs, y)
+    classifier.set_params(**{name: before})
+    assert_array_equal(classifier.predict_proba(graphs), probabilities)
+    assert classifier.fit(graphs, y).partial_fit(graphs, y).n_epochs_ == 3
+
+
+def test_all_parameters_that_have_changed_are_named(motifs):
+    classifier = LoFIClassifier(**QUICK, warm_start=True).fit(*motifs)
+    classifier.set_params(n_masks=16, pooling="max", max_epochs=1, lr=0.1)
+    with pytest.raises(ValueError, match="made: n_masks from 8 to 16, pooling from 'sum' to 'max'"):
+        classifier.fit(*motifs)
+    # A new network is what they describe.
+    assert classifier.set_params(warm_start=False).fit(*motifs).module_.pooling == "max"
+
+
+def test_the_loss_stays_the_same_in_a_warm_start(motifs):
+    regressor = LoFIRegressor(**QUICK, warm_start=True).fit(*motifs)
+    with pytest.raises(ValueError, match="loss from 'absolute_error' to 'squared_error'"):
+        regressor.set_params(loss="squared_error").fit(*motifs)
+
+
+def test_training_parameters_may_change_in_a_warm_start(motifs):
+    graphs, y = motifs
+    labels = LoFIClassifier._training_parameters - {"device", "warm_start"}
+    others = {
+        **{"handle_unknown": "error", "max_epochs": 2, "lr": 0.1, "batch_size": 7},
+        **{"weight_decay": 0.1, "early_stopping": False, "validation_fraction": 0.3},
+        **{"patience": 1, "random_state": 1, "verbose": 0, "class_weight": {0: 2.0, 1: 1.0}},
+    }
+    assert set(others) == labels
+    classifier = LoFIClassifier(**QUICK, warm_start=True).fit(graphs, y)
+    classifier.set_params(**others).fit(graphs, y).partial_fit(graphs, y)
+    assert classifier.n_epochs_ == QUICK["max_epochs"] + 2 + 1
+
+
+def test_class_weights_may_change_in_a_warm_start(motifs):
+    """They weigh graphs, as sample_weight does."""
+    graphs, y = motifs
+    one, other = (LoFIClassifier(**QUICK, warm_start=True).fit(graphs, y) for _ in range(2))
+    one.set_params(class_weight={0: 5.0}).partial_fit(graphs, y)
+    other.partial_fit(graphs, y, sample_weight=np.where(y == 0, 5.0, 1.0))
+    assert_array_equal(one.predict_proba(graphs), other.predict_proba(graphs))
+    only = np.flatnonzero(y == 0)
+    with pytest.raises(ValueError, match=r'"balanced" needs graphs of all classes, .* \[1\]'):
+        one.set_params(class_weight="balanced").fit([graphs[i] for i in only], y[only])
+
+
+def test_a_network_follows_to_another_device(motifs):
+    graphs, y = motifs
+    options = {**QUICK, "dropout": 0.2, "warm_start": True, "early_stopping": False}
+    stays, moves = (LoFIClassifier(**options).fit(graphs, y) for _ in range(2))
+    for one in (stays, moves.set_params(device="cpu:0")):  # another name, the same device
+        one.fit(graphs, y).partial_fit(graphs, y)
+    assert (stays.net_.device, moves.net_.device) == ("cpu", "cpu:0")
+    assert_array_equal(stays.predict_proba(graphs), moves.predict_proba(graphs))
+    with pytest.raises(ValueError, match="'cuda:63' cannot be used here"):
+        stays.set_params(device="cuda:63").fit(graphs, y)
+
+
+def test_a_pickle_from_a_device_that_is_not_here_is_trained_further(motifs):
+    classifier = LoFIClassifier(**QUICK, warm_start=True).fit(*motifs)
+    classifier.device = classifier._made_with["device"] = "cuda:63"
+    pickle.loads(pickle.dumps(classifier)).fit(*motifs)
+
+
 def test_skorch_callbacks_are_used_and_copied(motifs):
     scheduler = LRScheduler("StepLR", step_size=1, gamma=0.5)
     scoring = EpochScoring("accuracy", lower_is_better=False, name="accuracy")

@@ -221,12 +221,28 @@ def test_graphs_are_not_changed():
         ("graphs", TypeError, "got str"),
         (None, TypeError, "got NoneType"),
         ([nx.path_graph(2), nx.Graph()], ValueError, "Graph 1 has no nodes. Remove"),
+        ([Fraction(1, 2)], TypeError, r"Graph 0 is of type fractions\.Fraction, not a networkx"),
+        (Fraction(1, 2), TypeError, r"GraphSet, got fractions\.Fraction\."),
+        (
+            pd.DataFrame({"graph": [nx.path_graph(2)], "y": [1]}),
+            ValueError,
+            r"data frame with 2 columns \('graph', 'y'\).* Pass the column",
+        ),
+        (pd.DataFrame(), ValueError, r"data frame with 0 columns"),
     ],
-    ids=range(10),
+    ids=range(14),
 )
 def test_what_is_not_a_list_of_graphs_is_refused(X, error, match):
     with pytest.raises(error, match=match):
         as_graph_set(X, "label", None)
+
+
+def test_a_data_frame_of_one_column_is_its_column():
+    graphs = [nx.path_graph(n) for n in (2, 3)]
+    frame = pd.DataFrame({"graph": graphs}, index=[7, 5])
+    assert len(frame.columns) == 1
+    found = as_graph_set(frame, "label", None)
+    assert_array_equal(found.node_offsets, GraphSet.from_networkx(graphs).node_offsets)
 
 
 def test_an_empty_set_is_refused():

@@ -37,7 +37,7 @@ ESTIMATORS = [
     GraphKernelSVC(),
     GraphKernelSVR(),
     GraphKernelSVC(solver="linear", random_state=0),
-    GraphKernelSVC(probability=True),
+    GraphKernelSVC(probability=True, random_state=0),
 ]
 ids = map(repr, ESTIMATORS)
 
@@ -262,7 +262,9 @@ def test_settings_of_the_user_change_no_number(name, motifs):
             **all_numbers(classifier, graphs),
             "pooled": pooled.predict_proba(graphs),
             "regression": regressor.predict(graphs),
-            "kernel": GraphKernelSVC(probability=True).fit(graphs, y).predict_proba(graphs),
+            "kernel": GraphKernelSVC(probability=True, random_state=0)
+            .fit(graphs, y)
+            .predict_proba(graphs),
             "importance": mask_importance(classifier, graphs, y, random_state=0).importances,
             "evidence": np.concatenate(mask_evidence(classifier, graphs).attributions),
             "mask": read_mask(classifier, 0, 0).assignments,

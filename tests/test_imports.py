@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ ALLOWED = {
     "graphs": {"reading"},
     "graph_warnings": {"reading", "graphs"},
     "memory": set(),
+    "methods": set(),
     "devices": {"memory"},
     "egonets": {"graphs", "memory"},
     "fast": set(),
@@ -34,12 +36,7 @@ ALLOWED = {
     "rings": {"graphs", "egonets"},
     "fingerprints": {"graph_warnings", "reading", "graphs", "vectorizers", "rings"},
     "count_machines": {
-        "graph_warnings",
-        "reading",
-        "storage",
-        "graphs",
-        "targets",
-        "vectorizers",
+        *("graph_warnings", "reading", "storage", "graphs", "methods", "targets", "vectorizers"),
         "fingerprints",
     },
     "paths": {"reading", "graphs", "vectorizers"},
@@ -55,8 +52,8 @@ ALLOWED = {
         "gram",
     },
     "kernels": {
-        *("reading", "storage", "graphs", "memory", "targets", "vectorizers", "paths", "gram"),
-        *("walks", "graph_warnings"),
+        *("reading", "storage", "graphs", "memory", "methods", "targets", "vectorizers", "paths"),
+        *("gram", "walks", "graph_warnings"),
     },
     "comparison": {"drawing"},  # takes any estimator
     "encoding": {"graph_warnings", "reading", "graphs", "targets"},
@@ -80,11 +77,10 @@ ALLOWED = {
     },
     "lofi": {"base", "nn", "batches", "loading", "targets"},
     "estimators": {"base", "tasks", "lofi"},
-    "quadrature": {"graphs"},
     "attribution": {"graphs", "fast", "nn", "batches", "lofi", "quadrature"},
-    "masks": {"graphs", "egonets", "batches", "lofi"},
+    "masks": {"reading", "graphs", "egonets", "batches", "lofi"},
     "drawing": set(),
-    "inspection": {"graphs", "lofi", "attribution", "masks", "drawing"},
+    "inspection": {"reading", "graphs", "lofi", "attribution", "masks", "drawing"},
     "downloads": set(),
     "tudataset": set(),
     "datasets": {"downloads", "tudataset"},
@@ -157,3 +153,26 @@ def test_public_names_are_there():
         assert getattr(sklofi, name).__name__ == name
     with pytest.raises(AttributeError, match="no attribute 'LoFICluster'"):
         sklofi.LoFICluster  # noqa: B018
+
+
+@pytest.mark.parametrize("module", ALLOWED)
+def test_public_names_of_submodules_say_where_they_are(module):
+    module = import_module(f"sklofi.{module}" if module != "__init__" else "sklofi")
+    for name in set(getattr(module, "__all__", [])) - set(sklofi.__all__):
+        with pytest.raises(AttributeError, match=f"from sklofi.* import {name}$") as error:
+            getattr(sklofi, name)
+        home = str(error.value).split()[-3]
+        assert getattr(import_module(home), name) is getattr(module, name)
+
+
+def test_all_places_that_are_named_are_right():
+    for name, home in sklofi._ELSEWHERE.items():
+        assert hasattr(import_module(home), name), name
+
+
+def test_to_say_where_a_name_is_loads_nothing():
+    code = (
+        "import sys, sklofi; assert not hasattr(sklofi, 'GINClassifier');"
+        " assert not {'torch', 'torch_geometric', 'sklofi.baselines'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -9,6 +9,7 @@ from inspect import getdoc
 import joblib
 import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
@@ -261,7 +262,9 @@ def test_results_with_and_without_memory_are_the_same(motifs, tmp_path):
 def test_probabilities_are_calibrated(solver):
     graphs, y = make_motif_graphs(300, random_state=1)
     y = np.where(np.random.RandomState(0).uniform(size=300) < 0.2, 1 - y, y)  # noise
-    classifier = GraphKernelSVC(probability=True, solver=solver).fit(graphs[:200], y[:200])
+    classifier = GraphKernelSVC(probability=True, solver=solver, random_state=0).fit(
+        graphs[:200], y[:200]
+    )
     probabilities = classifier.predict_proba(graphs[200:])
     assert_allclose(probabilities.sum(axis=1), 1)
     sure = probabilities.max(axis=1)
@@ -280,16 +283,62 @@ def test_calibration_needs_two_of_a_class(motifs):
     GraphKernelSVC(probability=True).fit(graphs, [0] * 8 + [1] * 2)
 
 
-def test_predictions_with_probabilities_are_the_most_probable(motifs):
+def sorted_families():
+    """Families of graphs one after the other, whose labels say nothing of other families."""
+    graphs, y = [], []
+    for family in range(5):
+        for is_second in [0] * 6 + [1] * 4:
+            graph = nx.path_graph(3)
+            nx.set_node_attributes(graph, f"{family} {is_second}", "label")
+            graphs.append(graph)
+            y.append(is_second)
+    return graphs, np.array(y)
+
+
+@pytest.mark.parametrize("solver", ["gram", "linear"])
+def test_probabilities_do_not_depend_on_the_order_of_the_graphs(solver):
+    """With consecutive folds each family would be held out whole, and nothing be known of it."""
+    graphs, y = sorted_families()
+    classifier = GraphKernelSVC(probability=True, solver=solver, random_state=0).fit(graphs, y)
+    assert_array_equal(classifier.predict_proba(graphs).argmax(axis=1), y)
+
+
+@pytest.mark.parametrize("solver", ["gram", "linear"])
+@pytest.mark.parametrize("random_state", [0, np.random.RandomState(0)])
+def test_predictions_with_and_without_probabilities_agree(motifs, solver, random_state):
     graphs, y = motifs
-    y = np.where(np.arange(90) % 6, 0, y)  # rare: the decision alone would never say 1
-    classifier = GraphKernelSVC(probability=True, kernel="vertex-histogram").fit(graphs, y)
-    most_probable = classifier.predict_proba(graphs).argmax(axis=1)
-    assert_array_equal(classifier.predict(graphs), classifier.classes_[most_probable])
+    flipped = np.random.RandomState(0).uniform(size=len(y)) < 0.3
+    y = np.where(flipped | (np.arange(len(y)) % 3 == 0), 0, y)  # the first class is frequent
+    options = {"kernel": "vertex-histogram", "class_weight": "balanced", "solver": solver}
+    plain = GraphKernelSVC(**options, random_state=copy.deepcopy(random_state)).fit(graphs, y)
+    calibrated = clone(plain).set_params(probability=True, random_state=random_state)
+    calibrated.fit(graphs, y)
+    assert_array_equal(calibrated.predict(graphs), plain.predict(graphs))
+    assert_array_equal(calibrated.decision_function(graphs), plain.decision_function(graphs))
+    # Here the most probable class is often another one.
+    assert (calibrated.predict_proba(graphs).argmax(axis=1) != plain.predict(graphs)).any()
+
+
+def test_an_int_as_random_state_fixes_the_folds(motifs):
+    graphs, y = motifs
+
+    def probabilities(random_state):
+        classifier = GraphKernelSVC(probability=True, random_state=random_state)
+        return classifier.fit(graphs, y).predict_proba(graphs)
+
+    before = np.random.get_state()[1].tolist()
+    assert_array_equal(probabilities(0), probabilities(0))
+    assert (probabilities(0) != probabilities(1)).any()
+    assert np.random.get_state()[1].tolist() == before
+    assert (probabilities(None) != probabilities(None)).any()
+
+
+def test_predict_proba_says_what_it_needs(motifs):
+    graphs, y = motifs
+    with pytest.raises(AttributeError, match="predict_proba only with probability=True"):
+        GraphKernelSVC().predict_proba  # noqa: B018
     # What was fitted decides, not what the parameter says later.
-    classifier.set_params(probability=False).fit(graphs, 1 - y).set_params(probability=True)
-    assert_array_equal(classifier.predict(graphs), classifier.svm_.predict(
-        linear_kernel(classifier.kernel_.transform(graphs), classifier._features)))  # fmt: skip
+    classifier = GraphKernelSVC().fit(graphs, y).set_params(probability=True)
     with pytest.raises(ValueError, match="fitted with probability=False"):
         classifier.predict_proba(graphs)
 
@@ -322,7 +371,7 @@ def test_classes_of_weight_zero_are_not_there(solver, probability):
     y = np.array(["star", "cycle", "complete"] * 10)
     for zero in ("star", "cycle", "complete"):
         classifier = GraphKernelSVC(
-            C=100, class_weight={zero: 0}, solver=solver, probability=probability
+            C=100, class_weight={zero: 0}, solver=solver, probability=probability, random_state=0
         ).fit(graphs, y)
         rest = [name for name in ("star", "cycle", "complete") if name != zero]
         assert classifier.classes_.tolist() == sorted(rest)
@@ -478,7 +527,7 @@ def test_docstrings_tell_the_same():
         section = {part.split(" : ")[0]: part for part in parts}
         assert set(section) == set(kind().get_params(deep=False))
         sections.append(section)
-    for name in sections[0].keys() & sections[1].keys() - {"kernel", "solver"}:
+    for name in sections[0].keys() & sections[1].keys() - {"kernel", "solver", "random_state"}:
         assert sections[0][name].strip() == sections[1][name].strip(), name
 
 
@@ -544,3 +593,17 @@ def test_sets_that_differ_in_edges_are_not_taken_for_each_other(other):
     after = fitted(sent(other))
     assert [*after.kernel_.get_feature_names_out()] == [*alone.kernel_.get_feature_names_out()]
     assert_allclose(after.decision_function(sent(other)), alone.decision_function(other))
+
+
+def test_a_data_frame_of_one_column_is_a_list_of_graphs(motifs):
+    """Also for functions, which are given the graphs themselves."""
+    graphs, y = motifs[0][:20], motifs[1][:20]
+    frame = pd.DataFrame({"graph": graphs}, index=range(20, 0, -1))
+
+    def sizes(some, others):
+        return np.outer([len(graph) for graph in some], [len(graph) for graph in others])
+
+    for kernel in ("wl", sizes):
+        expected = GraphKernelSVC(kernel=kernel).fit(graphs, y).decision_function(graphs)
+        found = GraphKernelSVC(kernel=kernel).fit(frame, y).decision_function(frame)
+        assert_array_equal(found, expected)

@@ -168,7 +168,10 @@ def test_best_egonets_are_those_with_the_largest_output(motifs, classifier, laye
     order = np.argsort(-z[first, 1])[:4]
     assert_allclose(best.scores, z[first[order], 1], rtol=1e-4)
     assert (best.counts == counts[order]).all()
-    shuffled = best_egonets(classifier, pd.Series(graphs, range(40)[::-1]), layer, mask=1, k=4)
+    series = pd.Series(graphs, range(40)[::-1])
+    shuffled = best_egonets(classifier, series, layer, mask=1, k=4)
+    framed = best_egonets(classifier, pd.DataFrame({"graph": series}), layer, mask=1, k=4)
+    assert framed.centers == shuffled.centers
     assert shuffled.centers == best.centers
     for egonet, same in zip(shuffled.egonets, best.egonets, strict=True):
         assert nx.utils.graphs_equal(egonet, same)

@@ -101,6 +101,11 @@ class SetsParameters(LabelCounter):
         return super().fit(X, y, sample_weight)
 
 
+class DecidesOtherwise(LabelCounter):
+    def decision_function(self, X):
+        return np.where(self.predict(X) == self.classes_[0], 1.0, -1.0)
+
+
 class CannotBePickled(LabelCounter):
     def fit(self, X, y, sample_weight=None):
         self.function_ = lambda: None
@@ -124,6 +129,7 @@ def test_an_honest_estimator_passes():
         (DrawsGlobally, "check_global_generators_are_left_alone"),
         (TakesAnything, "check_bad_graphs_are_refused"),
         (SetsParameters, "check_parameters_are_not_changed"),
+        (DecidesOtherwise, "check_decisions_are_predicted"),
         (CannotBePickled, "check_copies_predict_the_same"),
     ],
 )

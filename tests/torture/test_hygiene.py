@@ -13,17 +13,20 @@ import threading
 import warnings
 from contextlib import nullcontext, suppress
 from functools import partial
+from inspect import signature
 from itertools import product
 from pathlib import Path
 
 import joblib
 import numpy as np
 import pytest
+import sklearn
 import torch
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from helpers import (
+    SETTINGS,
     SURROUNDINGS,
     at_once,
     eager_threads,
@@ -32,16 +35,31 @@ from helpers import (
     odd_graphs,
     torch_default,
 )
-from sklofi import GraphKernelSVC, GraphKernelSVR, GraphSet, LoFIClassifier, LoFIRegressor
+from sklofi import (
+    GraphKernelSVC,
+    GraphKernelSVR,
+    GraphSet,
+    LoFIClassifier,
+    LoFIRegressor,
+    baselines,
+)
 from sklofi.datasets import make_motif_graphs
 from sklofi.inspection import mask_importance, node_attribution
+from sklofi.kernels import RandomWalkKernel
 
 QUICK = {"n_layers": 2, "n_masks": 4, "n_words": 3, "max_epochs": 3, "random_state": 0}
 ESTIMATORS = {
     "LoFIClassifier": LoFIClassifier(**QUICK),
     "LoFIRegressor": LoFIRegressor(**QUICK),
-    "GraphKernelSVC": GraphKernelSVC(probability=True),
+    "GraphKernelSVC": GraphKernelSVC(probability=True, random_state=0),
     "GraphKernelSVR": GraphKernelSVR(),
+}
+SURROUNDINGS = {
+    **SURROUNDINGS,
+    **{
+        f"{name}={SETTINGS[name]}": partial(sklearn.config_context, **{name: SETTINGS[name]})
+        for name in SETTINGS
+    },
 }
 METHODS = ("predict", "predict_proba", "transform", "decision_function")
 
@@ -62,7 +80,7 @@ def data(seed=0, n_graphs=60):
 def ways(estimator):
     """All ways to ask a fitted estimator about graphs, by name."""
     found = {name: getattr(estimator, name) for name in METHODS if hasattr(estimator, name)}
-    if hasattr(estimator, "module_"):
+    if isinstance(estimator, LoFIClassifier | LoFIRegressor):
         found["node_attribution"] = lambda X: np.concatenate(
             node_attribution(estimator, X, tol=np.inf, n_steps=4).attributions
         )
@@ -331,7 +349,9 @@ def test_settings_of_the_user(surroundings, tried):
 
     Fits, predictions and explanations under `torch.no_grad`, `torch.inference_mode`, 64 bits as
     default dtype, a default device that cannot compute, deterministic algorithms, warnings as
-    errors, and numpy raising on every overflow, underflow and division by zero.
+    errors, numpy raising on every overflow, underflow and division by zero, and each setting of
+    `sklearn.set_config`, also for those who set it between fit and predict: LoFI, all peers,
+    kernel machines and linear machines on counts.
     """
     X, y = odd_graphs(30), np.arange(30) % 3
     options = [
@@ -342,11 +362,23 @@ def test_settings_of_the_user(surroundings, tried):
     ]
     machines = [LoFIClassifier(**QUICK, **one) for one in options]
     machines += [LoFIRegressor(**QUICK, **one) for one in options]
-    machines += [GraphKernelSVR(), *(GraphKernelSVC(kernel=k) for k in ("wl", "shortest-path"))]
+    kernels = ("wl", "wl-oa", "shortest-path", "random-walk", RandomWalkKernel())
+    machines += [GraphKernelSVR(), *(GraphKernelSVC(kernel=kernel) for kernel in kernels)]
+    machines += [
+        GraphKernelSVC(probability=True, solver=solver, random_state=0)
+        for solver in ("gram", "linear")
+    ]
+    peers = [getattr(baselines, name) for name in baselines.__all__ if "Vectorizer" not in name]
+    machines += map(quick, peers)
     for machine in machines:
-        expected = all_numbers(clone(machine).fit(X, y), X)
+        fitted = clone(machine).fit(X, y)
+        expected = all_numbers(fitted, X)
         with SURROUNDINGS[surroundings]():
-            found = all_numbers(clone(machine).fit(X, y), X)
-        for name, values in expected.items():
+            answers = [all_numbers(clone(machine).fit(X, y), X), all_numbers(fitted, X)]
+        for found, (name, values) in product(answers, expected.items()):
             assert_array_equal(found[name], values, err_msg=f"{name} of {machine}")
     tried(len(machines), "estimators")
+
+
+def quick(kind):
+    return kind(**{n: value for n, value in QUICK.items() if n in signature(kind).parameters})
