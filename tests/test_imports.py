@@ -77,7 +77,7 @@ ALLOWED = {
     },
     "lofi": {"base", "nn", "batches", "loading", "targets"},
     "estimators": {"base", "tasks", "lofi"},
-    "quadrature": set(),
+    "quadrature": {"graphs"},
     "attribution": {"graphs", "fast", "nn", "batches", "lofi", "quadrature"},
     "masks": {"reading", "graphs", "egonets", "batches", "lofi"},
     "drawing": set(),
