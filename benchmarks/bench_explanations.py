@@ -494,7 +494,8 @@ def main():
             )
     print({key: results[key] for key in ("MUTAG by class", "seconds", "threads")})
     assert results["motifs"]["methods"][OURS]["auc"] >= 0.95
-    assert results["seconds"]["MUTAG"] < 2 and results["seconds"]["NCI1"] < 60
+    # NCI1 takes 3 times as long as 32 fixed steps did, which left residuals of several hundredths.
+    assert results["seconds"]["MUTAG"] < 3 and results["seconds"]["NCI1"] < 180
 
 
 if __name__ == "__main__":
