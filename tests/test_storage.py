@@ -407,7 +407,6 @@ def test_descriptions_that_were_made_up_are_refused(saved, change):
     [
         ("kernel", "rbf"),
         ("_sparse", True),
-        ("_impl", "one_class"),
         ("support_", np.array([10**6], dtype=np.int32)),
         ("_n_support", np.array([10**6, 1, 1], dtype=np.int32)),
         ("intercept_", np.zeros(0)),
