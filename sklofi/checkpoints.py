@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from itertools import count
 from numbers import Integral
 from pathlib import Path
 from types import FunctionType
@@ -67,23 +68,33 @@ def net_state(net: NeuralNet) -> dict[str, Any]:
 def check_architecture(network: type[torch.nn.Module], state: dict[str, Any]) -> dict[str, Any]:
     """The arguments of a network, if its size is that of the weights.
 
-    A file may claim any size, so the network is first made where it takes no memory.
+    A file may claim any size, so the network is first made where weights take no memory. Layers
+    do, so a shallow one is made to grow, and given up when it has more weights than there are.
     """
     size, weights = dict(state["architecture"]), state["weights"]
     if not all(type(value) in (bool, int, float, str) for value in size.values()):
         raise ValueError("the network is not described by plain numbers and texts")
     n_numbers = sum(array.size for array in weights.values())
-    # Each pooling has layers of its own.
-    n_layers = size.get("n_layers", 1) * size.get("n_poolings", 1)
-    if n_layers > len(weights) or any(
-        not 0 <= value <= n_numbers for value in size.values() if type(value) is int
-    ):
+    if any(not 0 <= value <= n_numbers for value in size.values() if type(value) is int):
         raise ValueError("the network that is described is larger than its weights")
-    with torch.device("meta"):
-        expected = {name: one.shape for name, one in network(**size).state_dict().items()}
+    for some in _growing(size):
+        with torch.device("meta"):
+            expected = {name: one.shape for name, one in network(**some).state_dict().items()}
+        if len(expected) > len(weights):
+            raise ValueError("the network that is described is larger than its weights")
     if expected != {name: array.shape for name, array in weights.items()}:
         raise ValueError("the weights do not have the size of the network that is described")
     return size
+
+
+def _growing(size: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The same size with 1, 2, 4, ... layers, at last with all of them."""
+    depths = {name: size[name] for name in ("n_layers", "n_poolings") if name in size}
+    for n_most in (2**i for i in count()):
+        some = {name: min(depth, n_most) for name, depth in depths.items()}
+        yield {**size, **some}
+        if some == depths:
+            return
 
 
 def restore_net(net: NeuralNet, state: dict[str, Any]) -> None:
@@ -356,8 +367,13 @@ def _restore_callbacks(net: NeuralNet, states: dict[str, dict[str, Any]]) -> Non
 
 def _parameter_names(kind: type) -> set[str]:
     """What the constructors of a class and of its bases take."""
-    constructors = [vars(one)["__init__"] for one in kind.__mro__ if "__init__" in vars(one)]
-    return {name for one in constructors for name in inspect.signature(one).parameters}
+    constructors = [vars(one).get("__init__") for one in kind.__mro__]
+    return {
+        name
+        for one in constructors
+        if isinstance(one, FunctionType)  # not that of object
+        for name in inspect.signature(one).parameters
+    }
 
 
 def _to_arrays(value: Any) -> Any:
