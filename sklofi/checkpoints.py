@@ -89,7 +89,7 @@ def check_architecture(network: type[torch.nn.Module], state: dict[str, Any]) ->
 
 def _growing(size: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """The same size with 1, 2, 4, ... layers, at last with all of them."""
-    depths = {name: size[name] for name in ("n_layers", "n_poolings") if name in size}
+    depths = {name: size[name] for name in size if name in ("n_layers", "n_poolings")}
     for n_most in (2**i for i in count()):
         some = {name: min(depth, n_most) for name, depth in depths.items()}
         yield {**size, **some}
