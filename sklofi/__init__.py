@@ -5,7 +5,7 @@ from importlib import import_module
 from typing import Any
 
 from sklofi.graphs import GraphSet
-from sklofi.storage import read_file
+from sklofi.storage import brief, read_file
 
 __version__ = "0.1.0.dev0"
 
@@ -87,7 +87,9 @@ _ELSEWHERE = {
 def load(path: str | os.PathLike[str]) -> Any:
     """Read an estimator of any class from a file that its method ``save`` has written.
 
-    Nothing is unpickled and no code from the file is run, whatever is in it.
+    Nothing is unpickled and no code from the file is run, whatever is in it, and a later fit
+    of what was loaded opens nothing that you did not give it. Loading takes memory in
+    proportion to the file, at most 100 bytes for each of its bytes.
 
     Parameters
     ----------
@@ -112,7 +114,9 @@ def load(path: str | os.PathLike[str]) -> Any:
     """
     name = read_file(path)[0].get("class")
     if not isinstance(name, str) or name not in _SAVED:
-        raise ValueError(f"{os.fspath(path)} holds a {name}, which is no estimator of sklofi.")
+        raise ValueError(
+            f"{os.fspath(path)} holds a {brief(name)}, which is no estimator of sklofi."
+        )
     return getattr(import_module(_SAVED[name]), name).load(path)
 
 

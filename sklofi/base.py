@@ -566,8 +566,9 @@ class BaseNetwork(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEs
     def load(cls, path, *, device=None):
         """Read an estimator from a file that :meth:`save` has written.
 
-        Nothing is unpickled and no code from the file is run, whatever is in it. Whether
-        its predictions are to be trusted is another question.
+        Nothing is unpickled and no code from the file is run, whatever is in it, and a
+        later fit of what was loaded opens nothing that you did not give it. Whether its
+        predictions are to be trusted is another question.
 
         Parameters
         ----------

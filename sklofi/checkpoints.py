@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
+from itertools import count
 from numbers import Integral
 from pathlib import Path
 from types import FunctionType
@@ -18,7 +22,16 @@ from skorch.callbacks import Callback
 from skorch.history import History
 from torch import Tensor
 
-from sklofi.storage import Arrays, decode, encode, read_file, write_file
+from sklofi.storage import (
+    DAMAGE,
+    Arrays,
+    brief,
+    check_attributes,
+    decode,
+    encode,
+    read_file,
+    write_file,
+)
 
 # A checkpoint is written at the end of an epoch if the last one is older than this.
 SECONDS_BETWEEN = 1.0
@@ -55,22 +68,33 @@ def net_state(net: NeuralNet) -> dict[str, Any]:
 def check_architecture(network: type[torch.nn.Module], state: dict[str, Any]) -> dict[str, Any]:
     """The arguments of a network, if its size is that of the weights.
 
-    A file may claim any size, so the network is first made where it takes no memory.
+    A file may claim any size, so the network is first made where weights take no memory. Layers
+    do, so a shallow one is made to grow, and given up when it has more weights than there are.
     """
     size, weights = dict(state["architecture"]), state["weights"]
     if not all(type(value) in (bool, int, float, str) for value in size.values()):
         raise ValueError("the network is not described by plain numbers and texts")
     n_numbers = sum(array.size for array in weights.values())
-    n_repeated = max(size.get(name, 0) for name in ("n_layers", "n_poolings"))
-    if n_repeated > len(weights) or any(
-        not 0 <= value <= n_numbers for value in size.values() if type(value) is int
-    ):
+    if any(not 0 <= value <= n_numbers for value in size.values() if type(value) is int):
         raise ValueError("the network that is described is larger than its weights")
-    with torch.device("meta"):
-        expected = {name: one.shape for name, one in network(**size).state_dict().items()}
+    for some in _growing(size):
+        with torch.device("meta"):
+            expected = {name: one.shape for name, one in network(**some).state_dict().items()}
+        if len(expected) > len(weights):
+            raise ValueError("the network that is described is larger than its weights")
     if expected != {name: array.shape for name, array in weights.items()}:
         raise ValueError("the weights do not have the size of the network that is described")
     return size
+
+
+def _growing(size: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """The same size with 1, 2, 4, ... layers, at last with all of them."""
+    depths = {name: size[name] for name in size if name in ("n_layers", "n_poolings")}
+    for n_most in (2**i for i in count()):
+        some = {name: min(depth, n_most) for name, depth in depths.items()}
+        yield {**size, **some}
+        if some == depths:
+            return
 
 
 def restore_net(net: NeuralNet, state: dict[str, Any]) -> None:
@@ -82,6 +106,8 @@ def restore_net(net: NeuralNet, state: dict[str, Any]) -> None:
     _check_optimizer(state["optimizer"], [parameter for _, parameter in parameters])
     net.optimizer_.load_state_dict(_to_tensors(state["optimizer"], "cpu"))
     net.iterator_train__generator.set_state(_to_tensors(state["generator"], "cpu"))
+    if not all("epoch" in row for row in state["history"]):
+        raise ValueError("the history has rows that belong to no epoch")
     net.history = History()
     net.history.extend({"batches": [], **row} for row in state["history"])
     _restore_callbacks(net, state["callbacks"])
@@ -93,6 +119,7 @@ def _check_optimizer(state: dict[str, Any], parameters: list[Tensor]) -> None:
     is_sound = list(group["params"]) == list(range(len(parameters))) and group["fused"] is True
     for index, own in state["state"].items():
         shape = tuple(parameters[index].shape)
+        is_sound &= index >= 0
         is_sound &= own.keys() == {"step", "exp_avg", "exp_avg_sq"} and own["step"].size == 1
         is_sound &= own["exp_avg"].shape == own["exp_avg_sq"].shape == shape
         is_sound &= own["exp_avg"].dtype == own["exp_avg_sq"].dtype == np.float32
@@ -129,14 +156,41 @@ class Checkpoint(Callback):
             description, arrays = read_file(self.path)
             if (name := description.get("class")) != "checkpoint":
                 raise ValueError(
-                    f"{self.path} holds a saved {name}, not a checkpoint. Choose"
+                    f"{self.path} holds a saved {brief(name)}, not a checkpoint. Choose"
                     " another file for the checkpoint."
                 )
-            try:
-                self._check_call(description["call"])
+            with self._taken_for_damage():
+                others = self._differences(description["call"])
+            if others:
+                raise ValueError(
+                    f"The checkpoint {self.path} belongs to a fit of {others}. Choose another file"
+                    " or remove it to begin anew; a folder keeps the checkpoints of different fits"
+                    " apart."
+                )
+            with self._taken_for_damage():
                 self.found = decode(description["state"], arrays)
-            except (LookupError, AttributeError, TypeError) as error:
-                raise ValueError(f"{self.path} is damaged: it is no whole checkpoint.") from error
+                self._check_found()
+
+    @contextmanager
+    def _taken_for_damage(self) -> Iterator[None]:
+        """Say of what fails that the file is damaged."""
+        try:
+            yield
+        except DAMAGE as error:
+            raise ValueError(
+                f"{self.path} is damaged: it is no whole checkpoint ({type(error).__name__}:"
+                f" {brief(error)}). Remove it to begin anew."
+            ) from error
+
+    def _check_found(self) -> None:
+        found: Any = self.found
+        n_epochs, n_before = len(found["net"]["history"]), found["n_epochs_before"]
+        if type(n_before) is not int or not 0 <= n_before <= n_epochs:
+            raise ValueError("the history does not have the epochs that are said to be in it")
+        if type(found["is_finished"]) is not bool:
+            raise TypeError("is_finished is not a bool")
+        if type(found["random_state"]) is not np.random.RandomState:
+            raise TypeError("random_state is not one")
 
     @property
     def is_finished(self) -> bool:
@@ -157,7 +211,8 @@ class Checkpoint(Callback):
         self.n_epochs_before = len(net.history)
         if self.found is not None:
             self.n_epochs_before = self.found["n_epochs_before"]
-            restore_net(net, self.found["net"])
+            with self._taken_for_damage():
+                restore_net(net, self.found["net"])
         return max_epochs - (len(net.history) - self.n_epochs_before)
 
     def on_train_begin(self, net: NeuralNet, **kwargs: Any) -> None:
@@ -168,9 +223,10 @@ class Checkpoint(Callback):
                 callback.first_epoch = self.n_epochs_before
         if self.found is not None:
             # Now that all have begun anew, let them be in the middle.
-            restore_net(net, self.found["net"])
-            _restore_callbacks(net, self.found["callbacks"])
-            net.dropout_generator_.set_state(torch.from_numpy(self.found["dropout_generator"]))
+            with self._taken_for_damage():
+                restore_net(net, self.found["net"])
+                _restore_callbacks(net, self.found["callbacks"])
+                net.dropout_generator_.set_state(torch.from_numpy(self.found["dropout_generator"]))
 
     def on_epoch_end(self, net: NeuralNet, **kwargs: Any) -> None:
         if time.monotonic() - self.last_written >= SECONDS_BETWEEN:
@@ -209,20 +265,19 @@ class Checkpoint(Callback):
         }
         write_file(self.path, description, arrays)
 
-    def _check_call(self, found: dict[str, Any]) -> None:
+    def _differences(self, found: dict[str, Any]) -> str:
+        """In what another call differs from ours, or nothing."""
         if found == self.call:
-            return
+            return ""
         others = {**found["parameters"], **self.call["parameters"]}
         names = sorted(
             name
             for name in others
             if found["parameters"].get(name) != self.call["parameters"].get(name)
         )
-        what = f"other parameters ({', '.join(names)})" if names else "other graphs or targets"
-        raise ValueError(
-            f"The checkpoint {self.path} belongs to a fit of {what}. Choose another file or remove"
-            " it to begin anew; a folder keeps the checkpoints of different fits apart."
-        )
+        if names:
+            return f"other parameters ({brief(', '.join(names))})"
+        return "other graphs or targets"
 
 
 def describe_call(
@@ -293,6 +348,12 @@ def _callback_state(name: str, callback: Callback) -> dict[str, Any]:
 def _restore_callbacks(net: NeuralNet, states: dict[str, dict[str, Any]]) -> None:
     callbacks = dict(net.callbacks_)
     for name, state in states.items():
+        if not state:  # perhaps of one that is not here, such as a progress bar
+            continue
+        kind = type(callbacks[name])
+        # What the user gave to a callback, perhaps the name of a file to write, is there already.
+        state = {key: state[key] for key in state.keys() - _parameter_names(kind)}
+        check_attributes(kind, state)
         state = _to_tensors(state, net.device)
         if name == "average_weights":
             callbacks[name].check_state(net, state)
@@ -302,6 +363,17 @@ def _restore_callbacks(net: NeuralNet, states: dict[str, dict[str, Any]]) -> Non
                 present.load_state_dict(value)
             else:
                 setattr(callbacks[name], attribute, value)
+
+
+def _parameter_names(kind: type) -> set[str]:
+    """What the constructors of a class and of its bases take."""
+    constructors = [vars(one).get("__init__") for one in kind.__mro__]
+    return {
+        name
+        for one in constructors
+        if isinstance(one, FunctionType)  # not that of object
+        for name in inspect.signature(one).parameters
+    }
 
 
 def _to_arrays(value: Any) -> Any:

@@ -101,7 +101,7 @@ def compare(
         Groups for splitters that need them.
 
     random_state : int or None, default=0
-        Determines the shuffling if `cv` is a number. Estimators have their own.
+        Determines the shuffling if `cv` is a number or None. Estimators have their own.
 
     n_jobs : int or None, default=None
         Number of fits that run at a time.
@@ -141,9 +141,9 @@ def compare(
         raise ValueError(f"baseline={baseline!r} is none of the estimators {list(estimators)}.")
     first = next(iter(estimators.values()))
     scoring = scoring or ("accuracy" if is_classifier(first) else "r2")
-    if isinstance(cv, Integral):
+    if cv is None or isinstance(cv, Integral):
         kind = StratifiedKFold if is_classifier(first) else KFold
-        cv = kind(cv, shuffle=True, random_state=random_state)
+        cv = kind(5 if cv is None else cv, shuffle=True, random_state=random_state)
     splitter = check_cv(cv, y, classifier=is_classifier(first))
     folds = list(splitter.split(X, y, groups))
     if not folds:

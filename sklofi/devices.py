@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 import os
+import re
 from threading import local
 from typing import Any
 
 import torch
 
 from sklofi.memory import is_too_large, memory_size
+
+# Where networks can be trained.
+DEVICES = ("cpu", "cuda", "mps", "xpu")
 
 # 4 for the weight itself, its gradient, the optimiser's two averages, and the last good and the
 # best value so far.
@@ -43,14 +47,21 @@ def check_device(device: str | torch.device) -> str:
     """The device to train on, as a string."""
     if device == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
+    name = str(device)
+    if not re.fullmatch(rf"({'|'.join(DEVICES)})(:[0-9]{{1,3}})?", name):
+        # Asked for other names, torch imports modules, or computes without any numbers.
+        raise ValueError(
+            f'device has to be "auto" or one of {DEVICES}, perhaps with a number as in "cuda:1";'
+            f" got {name[:100]!r}."
+        )
     try:
-        torch.empty(0, device=device)
+        torch.empty(0, device=name)
     except (RuntimeError, AssertionError) as error:
         raise ValueError(
-            f'device={device!r} cannot be used here: {error} Use "auto" to take a GPU'
+            f'device={name!r} cannot be used here: {error} Use "auto" to take a GPU'
             " where there is one."
         ) from error
-    return str(device)
+    return name
 
 
 def is_usable(device: str | torch.device) -> bool:

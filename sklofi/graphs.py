@@ -333,25 +333,40 @@ class GraphSet:
 
     def check_arrays(self) -> None:
         """See that the arrays fit together, where they come from nobody knows where."""
+        if not (self._has_sizes_that_fit() and self._has_numbers_that_fit()):
+            raise ValueError("the arrays of the graphs do not fit together")
+
+    def _has_sizes_that_fit(self) -> bool:
+        """Whether the arrays are as long as the offsets say. Those may be made up and describe
+        any number of nodes, so nothing of that size is made here."""
+        nodes, edges = self.node_offsets, self.edge_offsets
+        of_nodes, of_edges = [self.label_ids], [self.neighbors, self.edge_label_ids]
+        arrays = [one for one in (nodes, edges, *of_nodes, *of_edges) if one is not None]
+        return (
+            all(one.ndim == 1 and one.dtype.kind == "i" for one in arrays)
+            and len(nodes) > 0
+            and len(edges) > 0
+            and nodes[0] == edges[0] == 0
+            and bool((nodes[1:] > nodes[:-1]).all())  # differences could overflow
+            and bool((edges[1:] >= edges[:-1]).all())
+            and nodes[-1] == len(edges) - 1
+            and all(one is None or len(one) == nodes[-1] for one in (*of_nodes, self.features))
+            and all(one is None or len(one) == edges[-1] for one in of_edges)
+            and self.directed.shape == (len(self),)
+        )
+
+    def _has_numbers_that_fit(self) -> bool:
+        """Whether neighbours and labels are there, given arrays of the right sizes."""
         n_nodes, degrees = np.diff(self.node_offsets), np.diff(self.edge_offsets)
         n_own = np.repeat(np.repeat(n_nodes, n_nodes), degrees)
         nothing = np.zeros(0, np.int32)
         ids = nothing if self.label_ids is None else self.label_ids
         edge_ids = nothing if self.edge_label_ids is None else self.edge_label_ids
-        if not (
-            self.node_offsets[0] == self.edge_offsets[0] == 0
-            and (n_nodes > 0).all()
-            and len(degrees) == self.n_nodes
-            and len(n_own) == len(self.neighbors)
-            and ((self.neighbors >= 0) & (self.neighbors < n_own)).all()
-            and len(self.directed) == len(self)
-            and (self.label_ids is None or len(ids) == self.n_nodes)
+        return bool(
+            ((self.neighbors >= 0) & (self.neighbors < n_own)).all()
             and ((ids >= 0) & (ids < len(self.labels))).all()
-            and (self.features is None or len(self.features) == self.n_nodes)
-            and (self.edge_label_ids is None or len(edge_ids) == len(self.neighbors))
             and ((edge_ids >= 0) & (edge_ids < len(self.edge_labels))).all()
-        ):
-            raise ValueError("the arrays of the graphs do not fit together")
+        )
 
     def without_labels(self) -> GraphSet:
         """The same graphs, all nodes alike but for their features; edges keep their labels."""

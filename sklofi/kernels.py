@@ -147,6 +147,8 @@ class BaseKernelMachine(SavedEstimator, BaseEstimator):
 
     def _set_fitted_state(self, state):
         super()._set_fitted_state(state)
+        if self._features is not None and self._features.shape[1] > self._features.nnz:
+            raise ValueError("the features have columns that no training graph has")
         if getattr(self, "_calibrated", None) is not None:
             self.svm_ = self._calibrated.calibrated_classifiers_[0].estimator
 
@@ -662,7 +664,6 @@ def _check_svm(svm):
     if not (
         svm.kernel == "precomputed"
         and svm._sparse is False
-        and "_impl" not in vars(svm)
         and ((svm.support_ >= 0) & (svm.support_ < n_graphs)).all()
         and len(svm._n_support) == n_sides
         and (svm._n_support >= 0).all()

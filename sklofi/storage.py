@@ -2,7 +2,9 @@
 
 The file is in the safetensors format: arrays, and before them a description in JSON. It is
 read without pickle; objects are made only of the classes that an estimator names, and only
-by filling them with data, so a file cannot run code, whoever wrote it.
+by filling them with data, so a file cannot run code, whoever wrote it. Nor can it make a
+later fit open files: parameters that do are never read. What is read takes memory in
+proportion to the file.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ import json
 import os
 import secrets
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import fields, is_dataclass
 from importlib.metadata import version
 from pathlib import Path
@@ -22,7 +24,7 @@ import numpy as np
 import safetensors.numpy
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from safetensors import SafetensorError
+from safetensors import SafetensorError, deserialize
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
@@ -37,6 +39,17 @@ KIND = "!"
 
 # What may come of a description that was not written by us.
 DAMAGE = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
+
+# Parameters that let a fit run code, open files or start processes. They are neither saved nor
+# loaded, whatever a file says: only the user chooses them.
+LEFT_OUT = frozenset({"callbacks", "memory", "n_jobs"})
+
+# What scikit-learn keeps with an estimator, and asks for again where it is needed.
+BOOKKEEPING = frozenset({"_metadata_request", "_skl_callbacks"})
+
+# An array of texts takes as much memory for each as for the longest. All of them together may
+# take so many bytes for each byte of the file.
+TEXTS_PER_BYTE = 32
 
 # What has to be seen to of objects that come from a file, because compiled code believes them.
 CHECKS: dict[type, Callable[[Any], None]] = {}
@@ -53,7 +66,6 @@ class SavedEstimator:
     """
 
     _saved_classes: tuple[type, ...] = ()
-    _parameters_left_out: tuple[str, ...] = ("callbacks", "memory")
     get_params: Any  # of scikit-learn's BaseEstimator
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -62,6 +74,10 @@ class SavedEstimator:
         The file holds arrays (safetensors) and a description (JSON), no pickles. It is
         written beside the target and then moved over it, so that a crash leaves the
         former file whole.
+
+        The parameters `callbacks` and `memory` are not saved, nor is `n_jobs` of an
+        estimator within: no file may let a later fit run code, open files or start
+        processes. They have their defaults after loading; set them again if you fit again.
 
         Parameters
         ----------
@@ -73,7 +89,7 @@ class SavedEstimator:
         arrays: Arrays = {}
         fitted = encode(self._fitted_state(), "fitted", arrays, self._saved_classes)
         parameters = self._saved_parameters()
-        for key in {*parameters} & {*self._parameters_left_out}:
+        for key in sorted(LEFT_OUT & parameters.keys()):
             if parameters.pop(key) is not None:
                 warnings.warn(
                     f"The parameter {key} is not saved: nothing that is loaded may run code or open"
@@ -88,8 +104,9 @@ class SavedEstimator:
     def load(cls, path: str | os.PathLike[str], **options: Any) -> Self:
         """Read an estimator from a file that :meth:`save` has written.
 
-        Nothing is unpickled and no code from the file is run, whatever is in it. Whether
-        its predictions are to be trusted is another question.
+        Nothing is unpickled and no code from the file is run, whatever is in it, and a
+        later fit of what was loaded opens nothing that you did not give it. Whether its
+        predictions are to be trusted is another question.
 
         Parameters
         ----------
@@ -99,24 +116,26 @@ class SavedEstimator:
         Returns
         -------
         estimator : object
-            The fitted estimator, which predicts the same as the one that was saved.
+            The fitted estimator, which predicts the same as the one that was saved. Its
+            parameters `callbacks` and `memory` have their defaults.
         """
         description, arrays = read_file(path)
         if (name := description.get("class")) != cls.__name__:
             raise ValueError(
-                f"{os.fspath(path)} holds a {name}, not a {cls.__name__}; sklofi.load finds the"
-                " class by itself."
+                f"{os.fspath(path)} holds a {brief(name)}, not a {cls.__name__}; sklofi.load finds"
+                " the class by itself."
             )
         try:
             classes = cls._saved_classes
             parameters = decode(description["parameters"], arrays, classes)
-            estimator = cls(**parameters)
+            estimator = cls(**_without(parameters, LEFT_OUT))
             fitted = decode(description["fitted"], arrays, classes)
+            check_attributes(cls, fitted.keys(), _parameter_names(cls))
             estimator._set_fitted_state(fitted, **options)
         except DAMAGE as error:
             raise ValueError(
                 f"{os.fspath(path)} does not describe a {cls.__name__} as this version of"
-                f" sklofi knows it ({type(error).__name__}: {error})."
+                f" sklofi knows it ({type(error).__name__}: {brief(error)})."
             ) from error
         return estimator
 
@@ -124,11 +143,8 @@ class SavedEstimator:
         return dict(self.get_params(deep=False))
 
     def _fitted_state(self) -> dict[str, Any]:
-        # What scikit-learn keeps there is asked for again where it is needed.
-        others = {"_metadata_request", "_skl_callbacks"}
-        parameters = self.get_params(deep=False)
         state: Any = self.__getstate__()
-        return {name: state[name] for name in state if name not in {*parameters, *others}}
+        return _without(state, {*self.get_params(deep=False), *BOOKKEEPING})
 
     def _set_fitted_state(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
@@ -141,6 +157,11 @@ def write_file(path: str | os.PathLike[str], description: Any, arrays: Arrays) -
     text = json.dumps(head, allow_nan=False)
     metadata = {"sklofi": text, "checksum": _checksum(text, arrays)}
     content = safetensors.numpy.save(arrays, metadata)
+    if is_out_of_proportion(head, len(content)):
+        raise ValueError(
+            "This cannot be saved: an array of texts takes as much memory for each as for the"
+            " longest, and here one is far longer than the others. Use shorter names of classes."
+        )
     target = os.path.realpath(path)
     name = os.fspath(path)
     if not os.path.isdir(os.path.dirname(target)):
@@ -166,12 +187,13 @@ def read_file(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
     content = Path(path).read_bytes()
     name = os.fspath(path)
     try:
-        arrays = safetensors.numpy.load(content)
+        arrays = _read_arrays(content)
         n_header = int.from_bytes(content[:8], "little")
         metadata = json.loads(content[8 : 8 + n_header]).get("__metadata__") or {}
     except (SafetensorError, *DAMAGE) as error:
         raise ValueError(
-            f"{name} is not a file that sklofi has saved, or it is damaged or incomplete ({error})."
+            f"{name} is not a file that sklofi has saved, or it is damaged or incomplete"
+            f" ({brief(error)})."
         ) from error
     if "sklofi" not in metadata:
         raise ValueError(f"{name} is a safetensors file, but not one that sklofi has saved.")
@@ -183,12 +205,40 @@ def read_file(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
         raise ValueError(f"{name} is damaged: its description cannot be read.") from error
     if is_newer:
         raise ValueError(
-            f"{name} has the format {file_format} of sklofi {writer}; this version reads"
-            f" formats up to {FORMAT}. Update sklofi to load it."
+            f"{name} has the format {brief(file_format)} of sklofi {brief(writer)}; this version"
+            f" reads formats up to {FORMAT}. Update sklofi to load it."
         )
     if metadata.get("checksum") != _checksum(metadata["sklofi"], arrays):
         raise ValueError(f"{name} is damaged: its content does not agree with its checksum.")
+    if is_out_of_proportion(description, len(content)):
+        raise ValueError(
+            f"{name} has only {len(content):,} bytes, but describes texts that would take more"
+            f" than {TEXTS_PER_BYTE} times as many. sklofi has not saved it."
+        )
     return description, arrays
+
+
+def is_out_of_proportion(description: Any, n_bytes: int) -> bool:
+    """Whether the arrays of texts that are described take too much for a file of some size."""
+    n_characters = 0
+    values = [description]
+    while values:
+        value = values.pop()
+        if isinstance(value, dict):
+            values += value.values()
+            texts = value.get("value")
+            if value.get(KIND) == "texts" and isinstance(texts, list):
+                lengths = [len(one) for one in texts if isinstance(one, str)]
+                n_characters += len(texts) * max(lengths, default=0)
+        elif isinstance(value, list):
+            values += value
+    return 4 * n_characters > TEXTS_PER_BYTE * n_bytes
+
+
+def brief(value: object) -> str:
+    """A value of a file as it is shown in a sentence."""
+    text = str(value)
+    return text if len(text) <= 200 else f"{text[:200]}..."
 
 
 def encode(value: Any, place: str, arrays: Arrays, classes: tuple[type, ...] = ()) -> Any:
@@ -244,7 +294,11 @@ def encode(value: Any, place: str, arrays: Arrays, classes: tuple[type, ...] = (
 
 
 def decode(value: Any, arrays: Arrays, classes: tuple[type, ...] = ()) -> Any:
-    """What :func:`encode` has made JSON of."""
+    """What :func:`encode` has made JSON of.
+
+    Arrays are taken out of `arrays`: each stands in one place, or a description could ask for
+    any number of copies.
+    """
 
     def inside(some: Any) -> Any:
         return decode(some, arrays, classes)
@@ -261,6 +315,8 @@ def decode(value: Any, arrays: Arrays, classes: tuple[type, ...] = ()) -> Any:
             return float(content)
         case "bytes":
             return bytes.fromhex(content)
+        case "tuple" | "set" | "frozenset" | "objects" | "texts" if type(content) is not list:
+            raise TypeError("what should be a list is none")
         case "tuple":
             return tuple(inside(content))
         case "set":
@@ -273,18 +329,23 @@ def decode(value: Any, arrays: Arrays, classes: tuple[type, ...] = ()) -> Any:
             values = np.fromiter(inside(content), dtype=object, count=len(content))
             return values.reshape(value["shape"])
         case "texts":
+            if not all(type(one) is str for one in content):
+                raise TypeError("what should be a text is none")
             return np.array(content, dtype=str).reshape(value["shape"])
         case "array":
-            return arrays[content].copy()  # which may be written to
-        case "numpy" if value["dtype"] == "str":
+            return arrays.pop(content).copy()  # which may be written to
+        case "numpy" if value["dtype"] == "str" and type(content) is str:
             return np.str_(content)
         case "numpy":
-            return STORED_DTYPES[STORED_DTYPES.index(value["dtype"])].type(inside(content))
+            number = inside(content)
+            if type(number) not in (bool, int, float):
+                raise TypeError("what should be a number is none")
+            return SCALARS[value["dtype"]](number)
         case "csr":
-            parts = inside(content)
-            matrix = sp.csr_array(
-                (parts["data"], parts["indices"], parts["indptr"]), shape=value["shape"]
-            )
+            parts = [inside(content[name]) for name in ("data", "indices", "indptr")]
+            if any(type(part) is not np.ndarray or part.dtype.kind == "O" for part in parts):
+                raise TypeError("a sparse matrix does not consist of arrays of numbers")
+            matrix = sp.csr_array(tuple(parts), shape=value["shape"])
             matrix.check_format(full_check=True)  # or it would be read beyond its ends
             return matrix
         case "random state":
@@ -298,19 +359,29 @@ def decode(value: Any, arrays: Arrays, classes: tuple[type, ...] = ()) -> Any:
     return _of_state(of_name[value[KIND]], inside(content))
 
 
-STORED_DTYPES = [
-    np.dtype(name)
-    for name in (
-        *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
-        *("float16", "float32", "float64"),
-    )
-]
+# The numbers that files hold, by their names in safetensors. Whatever a file names is looked up
+# here and below, never parsed by numpy.
+ARRAY_TYPES: dict[str, type[np.generic]] = {
+    "BOOL": np.bool_,
+    **{"I8": np.int8, "I16": np.int16, "I32": np.int32, "I64": np.int64},
+    **{"U8": np.uint8, "U16": np.uint16, "U32": np.uint32, "U64": np.uint64},
+    **{"F16": np.float16, "F32": np.float32, "F64": np.float64},
+}
+STORED_DTYPES = [np.dtype(one) for one in ARRAY_TYPES.values()]
+SCALARS: dict[str, Callable[[Any], Any]] = {dtype.name: dtype.type for dtype in STORED_DTYPES}
+
+
+def _read_arrays(content: bytes) -> Arrays:
+    return {
+        name: np.frombuffer(one["data"], ARRAY_TYPES[one["dtype"]]).reshape(one["shape"])
+        for name, one in deserialize(content)
+    }
 
 
 def _state_of(value: Any) -> dict[str, Any]:
     if is_dataclass(value):
         return {one.name: getattr(value, one.name) for one in fields(value) if one.init}
-    return dict(value.__getstate__())
+    return _without(value.__getstate__(), LEFT_OUT)
 
 
 def _of_state(kind: Any, state: dict[str, Any]) -> Any:
@@ -318,9 +389,11 @@ def _of_state(kind: Any, state: dict[str, Any]) -> Any:
     if is_dataclass(kind):
         value = kind(**state)  # type: ignore[operator]
     else:
-        # An estimator starts with its defaults: those parameters that it did not have in the
-        # version of scikit-learn which wrote the file.
+        # An estimator starts with its defaults: those parameters that no file may set, or that
+        # it did not have in the version of scikit-learn which wrote the file.
         value = kind() if issubclass(kind, BaseEstimator) else kind.__new__(kind)
+        state = _without(state, LEFT_OUT)
+        check_attributes(kind, state.keys() - _parameter_names(kind))
         if hasattr(value, "__setstate__"):  # scikit-learn's, which warns of other versions
             value.__setstate__(state)
         else:
@@ -328,6 +401,25 @@ def _of_state(kind: Any, state: dict[str, Any]) -> Any:
     if kind in CHECKS:
         CHECKS[kind](value)
     return value
+
+
+def check_attributes(kind: type, names: Iterable[Any], others: Iterable[str] = ()) -> None:
+    """Check that a file sets attributes that only instances have.
+
+    What the class has itself, such as its methods and the constraints of its parameters, is
+    not for a file to replace, nor is what is named in `others`.
+    """
+    for name in names:
+        if type(name) is not str or hasattr(kind, name) or name in {*others, *BOOKKEEPING}:
+            raise ValueError(f"{brief(name)} is nothing that a file may set")
+
+
+def _parameter_names(kind: Any) -> set[str]:
+    return set(kind._get_param_names()) if issubclass(kind, BaseEstimator) else set()
+
+
+def _without(state: dict[str, Any], names: Container[str]) -> dict[str, Any]:
+    return {name: value for name, value in state.items() if name not in names}
 
 
 def _versions() -> dict[str, str]:

@@ -22,6 +22,12 @@ from numpy.typing import NDArray
 
 LARGEST_FILE = 2 * 2**30  # bytes of a single text file
 
+# How many times as large as its zip a data set may be, and the file with a line for each node:
+# a graph of networkx takes far more memory for a node than its line. Public data sets are up
+# to 9 times as large, and that file is as large as the zip.
+LARGEST_UNPACKED = 32
+LARGEST_UNPACKED_NODES = 4
+
 # Digests of the contents (graphs, node labels, classes) of data sets that results of this
 # library were measured on; see `content_digest`.
 DIGESTS = {
@@ -79,6 +85,7 @@ class Source:
         try:
             with zipfile.ZipFile(self.path) as archive:
                 # By their exact names; whatever else is inside is not looked at.
+                check_packing(self.path, archive.infolist())
                 members = {info.filename: info for info in archive.infolist()}
                 info = members.get(f"{self.name}/{file_name}") or members.get(file_name)
                 if info is None:
@@ -100,6 +107,30 @@ class Source:
             raise ValueError(
                 f"{file_name} in {self.path} has more than the {LARGEST_FILE:,} bytes that are"
                 " read of a file."
+            )
+
+
+def check_packing(path: Path, members: list[zipfile.ZipInfo]) -> None:
+    """Refuse a zip that is far larger when it is unpacked, before it is."""
+    n_packed = path.stat().st_size
+    nodes = [info for info in members if info.filename.endswith("_graph_indicator.txt")]
+    for what, some, most in (
+        ("all files", members, LARGEST_UNPACKED),
+        ("the files of nodes (graph_indicator)", nodes, LARGEST_UNPACKED_NODES),
+    ):
+        n_unpacked = sum(info.file_size for info in some)
+        if n_unpacked > most * n_packed:
+            raise ValueError(
+                f"{path} has {n_packed:,} bytes, but {what} in it together have {n_unpacked:,}."
+                f" More than {most} times as many are not read of a zip. If you trust it, unpack it"
+                f" as the folder {path.stem} beside it."
+            )
+    for info in members:
+        # Other ways of packing can take any amount of memory to unpack the first byte.
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise ValueError(
+                f"{path} is packed in a way that is not read, but for deflate: unpack it as the"
+                f" folder {path.stem} beside it."
             )
 
 

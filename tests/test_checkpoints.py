@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+import skorch.callbacks
 import torch
 from numpy.testing import assert_array_equal
 from sklearn.model_selection import GridSearchCV
@@ -13,6 +14,7 @@ from torch.optim.lr_scheduler import CosineAnnealingLR
 
 import sklofi.checkpoints
 from sklofi import GraphSet, LoFIClassifier, LoFIRegressor
+from sklofi.storage import read_file, write_file
 from sklofi.training import GraphNet
 
 TINY = {"n_layers": 2, "n_masks": 3, "n_words": 2, "max_epochs": 6, "random_state": 0}
@@ -248,6 +250,67 @@ def test_ctrl_c_leaves_the_checkpoint_to_go_on_from(motifs, path, monkeypatch):
     assert_array_equal(estimator.predict_proba(motifs[0]), shorter.predict_proba(motifs[0]))
     resumed = LoFIClassifier(**TINY).fit(*motifs, checkpoint=path)
     assert_array_equal(resumed.predict_proba(motifs[0]), whole.predict_proba(motifs[0]))
+
+
+# Checkpoints that somebody has made up
+
+
+def forged(path, change):
+    description, arrays = read_file(path)
+    change(description["state"])
+    write_file(path, description, arrays)
+
+
+@pytest.fixture
+def crashed(motifs, path, crash_in):
+    """A checkpoint of the third epoch."""
+    crash_in(4)
+    with pytest.raises(Crash):
+        LoFIClassifier(**TINY).fit(*motifs, checkpoint=path)
+    crash_in(None)
+    return path
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda state: state.clear(),
+        lambda state: state.update(n_epochs_before=10**9),
+        lambda state: state.update(n_epochs_before=-(10**9)),
+        lambda state: state.update(is_finished="yes"),
+        lambda state: state.update(random_state=None),
+        lambda state: state.update(dropout_generator=[1]),
+        lambda state: state.update(callbacks={"nobody": {"best": 1}}),
+        lambda state: state["net"].update(history=[{}] * 3),
+        lambda state: state["net"].update(weights={}),
+        lambda state: state["net"]["callbacks"]["average_weights"].update(on_epoch_end="x"),
+        lambda state: state["net"]["optimizer"].update(state={}, param_groups=[]),
+        lambda state: state.update(net={"!": "texts", "shape": [2], "value": [1]}),
+    ],
+)
+def test_checkpoints_that_were_made_up_are_refused(motifs, crashed, change):
+    forged(crashed, change)
+    with pytest.raises(ValueError, match="is damaged: it is no whole checkpoint") as error:
+        LoFIClassifier(**TINY).fit(*motifs, checkpoint=crashed)
+    assert str(crashed) in str(error.value)
+
+
+def test_a_checkpoint_says_nothing_about_where_callbacks_write(motifs, path, crash_in, tmp_path):
+    def fit():
+        keeper = skorch.callbacks.Checkpoint(monitor=None, dirname=str(tmp_path / "own"))
+        return LoFIClassifier(**TINY, callbacks=[keeper]).fit(*motifs, checkpoint=path)
+
+    whole = LoFIClassifier(**TINY).fit(*motifs)
+    crash_in(4)
+    with pytest.raises(Crash):
+        fit()
+    crash_in(None)
+    other = tmp_path / "other"
+    other.mkdir()
+    forged(path, lambda state: state["callbacks"]["Checkpoint"].update(dirname=str(other)))
+    assert_array_equal(fit().predict_proba(motifs[0]), whole.predict_proba(motifs[0]))
+    assert not os.listdir(other)
+    assert os.listdir(tmp_path / "own")
 
 
 class Remembers(Callback):

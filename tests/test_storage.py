@@ -4,7 +4,11 @@ import io
 import json
 import os
 import pickle
+import shutil
 import stat
+import subprocess
+import sys
+import tracemalloc
 import warnings
 import zipfile
 from pathlib import Path
@@ -17,14 +21,17 @@ import safetensors.numpy
 import sklearn
 import skops.io
 import torch
+from forged_models import FORGERIES, fill, rewritten
 from numpy.testing import assert_allclose, assert_array_equal
 from saved_models import DATA, TINY, fitted_estimators, graphs_and_targets, outputs
 from sklearn.exceptions import InconsistentVersionWarning, NotFittedError
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from skorch.callbacks import EpochScoring, Freezer, LRScheduler
 
 import sklofi
 from sklofi import GraphKernelSVC, GraphSet, LoFIClassifier, LoFIRegressor, WLVectorizer
+from sklofi.count_machines import FingerprintClassifier
 from sklofi.storage import FORMAT, decode, encode, read_file, write_file
 
 NAMES = list(fitted_estimators())
@@ -261,6 +268,19 @@ def test_a_pickle_of_a_device_that_is_not_here_loads(estimators, graphs):
     assert_array_equal(loaded.predict(graphs), estimators["classifier"].predict(graphs))
 
 
+@pytest.mark.parametrize(
+    "device", ["hpu", "meta", "mkldnn", "cuda:9999999999", "x" * 10_000, "", 3, None, ["cpu"], {}]
+)
+def test_devices_of_a_file_come_from_a_short_list(saved, device, estimators, graphs):
+    """Asked for others, torch imports modules, or computes without numbers."""
+    before = {*sys.modules}
+    loaded = sklofi.load(rewritten(saved, _set("parameters/device", device)))
+    assert loaded.device == "auto"
+    assert {*sys.modules} == before
+    if not torch.cuda.is_available():
+        assert_says_the_same(loaded, estimators["classifier"], graphs)
+
+
 @pytest.mark.cuda
 def test_a_model_of_the_gpu_loads_on_the_cpu(motifs, path):
     estimator = LoFIClassifier(**TINY, device="cuda").fit(*motifs)
@@ -373,14 +393,6 @@ def test_other_safetensors_files_are_refused(path, motifs):
     assert "holds a checkpoint" in refused(path)
 
 
-def rewritten(path, change):
-    """The same file with another description, and a checksum that fits."""
-    description, arrays = read_file(path)
-    change(description)
-    write_file(path, description, arrays)
-    return path
-
-
 def test_files_of_a_newer_format_are_refused(saved):
     rewritten(saved, lambda d: d.update(format=FORMAT + 1, versions={"sklofi": "9.9"}))
     assert f"has the format {FORMAT + 1} of sklofi 9.9" in refused(saved)
@@ -435,7 +447,6 @@ def test_descriptions_that_were_made_up_are_refused(saved, change):
     [
         ("kernel", "rbf"),
         ("_sparse", True),
-        ("_impl", "one_class"),
         ("support_", np.array([10**6], dtype=np.int32)),
         ("_n_support", np.array([10**6, 1, 1], dtype=np.int32)),
         ("intercept_", np.zeros(0)),
@@ -480,6 +491,160 @@ def test_graphs_that_do_not_fit_together_are_refused(estimators, path):
     estimator.save(path)
     with pytest.raises(ValueError, match="graphs do not fit together"):
         GraphKernelSVC.load(path)
+
+
+# What a later fit opens
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("sv")])
+def test_a_file_cannot_choose_a_folder_for_the_next_fit(estimators, name, path, graphs, tmp_path):
+    """The fit would unpickle what lies there."""
+    estimators[name].save(path)
+    folder = tmp_path / "cache"
+    loaded = sklofi.load(rewritten(path, _set("parameters/memory", str(folder))))
+    assert loaded.memory is None
+    assert_says_the_same(loaded, estimators[name], graphs)
+    _, classes, y = graphs_and_targets()
+    loaded.fit(graphs, y if "svr" in name else classes)
+    assert not folder.exists()
+
+
+def test_a_file_cannot_choose_callbacks(saved):
+    loaded = sklofi.load(rewritten(saved, _set("parameters/callbacks", ["x"])))
+    assert loaded.callbacks is None
+
+
+def test_a_file_cannot_choose_a_number_of_processes(motifs, path):
+    machine = LogisticRegression(n_jobs=2)
+    FingerprintClassifier(estimator=LogisticRegression()).fit(*motifs).save(path)
+    assert "n_jobs" not in read_file(path)[0]["parameters"]["estimator"]["value"]
+    for place in ("parameters/estimator", "fitted/estimator_"):
+        rewritten(path, _set(f"{place}/value/n_jobs", machine.n_jobs))
+    loaded = sklofi.load(path)
+    default = LogisticRegression().n_jobs
+    assert loaded.estimator.n_jobs == loaded.estimator_.n_jobs == default
+
+
+def test_memory_is_not_saved_and_that_is_told(motifs, path, tmp_path):
+    estimator = GraphKernelSVC(memory=str(tmp_path / "cache")).fit(*motifs)
+    with pytest.warns(UserWarning, match="memory is not saved"):
+        estimator.save(path)
+    assert "memory" not in read_file(path)[0]["parameters"]
+    loaded = sklofi.load(path)
+    assert loaded.memory is None
+    assert_says_the_same(loaded, estimator, motifs[0])
+
+
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        ("svc", "fitted/memory"),
+        ("svc", "fitted/_parameter_constraints"),
+        ("svc", "fitted/fit"),
+        ("svc", "fitted/_saved_classes"),
+        ("svc", "fitted/svm_/value/_impl"),
+        ("svc", "fitted/svm_/value/predict"),
+        ("svc", "fitted/kernel_/value/_parameter_constraints"),
+        ("svc-probability", "fitted/_calibrated/value/fit"),
+        ("vectorizer", "fitted/n_iter"),
+        ("classifier", "fitted/callbacks"),
+        ("classifier", "fitted/device"),
+        ("classifier", "fitted/_network"),
+        ("classifier", "fitted/__class__"),
+        ("classifier", "fitted/_metadata_request"),
+        ("classifier", "fitted/_skl_callbacks"),
+        ("FingerprintClassifier", "fitted/_machine"),
+        ("FingerprintClassifier", "fitted/estimator_/value/_metadata_request"),
+    ],
+)
+def test_what_fit_does_not_set_a_file_does_not(estimators, path, name, place):
+    estimators[name].save(path)
+    refusal = refused(rewritten(path, _set(place, {})))
+    assert f"{place.rpartition('/')[2]} is nothing that a file may set" in refusal
+
+
+def test_forged_files_open_nothing_when_they_are_fitted_again(tmp_path):
+    """`make torture` does the same with thousands of them."""
+    code = f"import forged_models as m; m.refit_under_watch({str(tmp_path)!r}, 120)"
+    path = os.pathsep.join(sys.path)
+    environment = {**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code],
+        env=environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    counts = json.loads(done.stdout.splitlines()[-1])
+    assert counts["refused"] > 30
+    assert counts["fitted again"] > 20
+
+
+# What loading takes
+
+
+@pytest.mark.parametrize("forgery", FORGERIES)
+def test_loading_takes_memory_in_proportion_to_the_file(path, forgery):
+    """At most 100 bytes for each byte of the file, and some for the work; or a sentence."""
+    name, change = FORGERIES[forgery]
+    shutil.copy(DATA / f"format-{FORMAT}" / f"{name}.safetensors", path)
+    sklofi.load(path)  # imports what it takes
+    fill(path, change, 30_000)
+    tracemalloc.start()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of machines without a version
+            sklofi.load(path)
+    except ValueError as error:
+        assert str(path) in str(error)
+        assert len(str(error)) < 500 + len(str(path))
+    finally:
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+    assert peak < 100 * path.stat().st_size + 2**20
+
+
+def test_texts_that_could_not_be_loaded_are_not_saved(path):
+    arrays = {}
+    texts = np.array(["x" * 1000, *["a"] * 1000])
+    with pytest.raises(ValueError, match="one is far longer than the others"):
+        write_file(path, {"x": encode(texts, "x", arrays)}, arrays)
+    assert not path.exists()
+
+
+def test_an_array_stands_in_one_place(saved):
+    def twice(description):
+        net = description["fitted"]["net_"]
+        net["callbacks"]["average_weights"]["kept"] = net["callbacks"]["average_weights"]["last"]
+
+    assert "does not describe a LoFIClassifier" in refused(rewritten(saved, twice))
+
+
+@pytest.mark.parametrize("dtype", ["<f8", "float", "i8,i8", "O", "V1000", "f8, f8", [], {}, None])
+def test_types_of_numbers_come_from_a_short_list(saved, dtype):
+    """numpy would parse any text, and find more than there is in files of ours."""
+    value = {"!": "numpy", "dtype": dtype, "value": 1}
+    refused(rewritten(saved, _set("parameters/lr", value)))
+
+
+@pytest.mark.parametrize("value", [[1.0], [[1.0] * 9] * 9, "1", None, {"a": 1}])
+def test_numbers_are_numbers(saved, value):
+    value = {"!": "numpy", "dtype": "float64", "value": value}
+    refused(rewritten(saved, _set("parameters/lr", value)))
+
+
+def test_arrays_of_other_types_are_refused(saved):
+    description, arrays = read_file(saved)
+    write_file(saved, description, {**arrays, "other": np.zeros(3, np.complex64)})
+    assert "damaged or incomplete ('C64')" in refused(saved)
+
+
+@pytest.mark.parametrize("part", ["data", "indices", "indptr"])
+def test_sparse_matrices_consist_of_arrays(estimators, path, part):
+    estimators["svc"].save(path)
+    value = {"!": "objects", "shape": [1], "value": [1]}
+    rewritten(path, _set(f"fitted/_features/value/{part}", value))
+    assert "does not consist of arrays of numbers" in refused(path)
 
 
 def test_nothing_is_unpickled(estimators, path, graphs, monkeypatch):

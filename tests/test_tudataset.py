@@ -235,6 +235,35 @@ def test_sizes_are_bounded(tmp_path, monkeypatch, as_zip):
         read(tmp_path)
 
 
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"node_labels": "0\n" * 100_000}, "all files in it together have 200,"),
+        ({"graph_indicator": "1\n" * 5000}, r"files of nodes \(graph_indicator\) .* have 10,000"),
+    ],
+)
+def test_zips_that_unpack_to_far_more_are_refused(tmp_path, change, message):
+    """Some kilobytes could take gigabytes. The same files in a folder are what they are."""
+    write_tu(tmp_path, **change)
+    with pytest.raises(ValueError, match=rf"SMALL.zip has .* bytes, but .*{message}"):
+        read(tmp_path)
+    with zipfile.ZipFile(tmp_path / "SMALL.zip") as archive:
+        archive.extractall(tmp_path)
+    with pytest.raises(ValueError, match="have to be"):
+        read(tmp_path)
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_other_ways_of_packing_are_refused(tmp_path, method):
+    """They take memory as the file says, before a byte is there."""
+    write_tu(tmp_path, as_zip=False)
+    with zipfile.ZipFile(tmp_path / "OTHER.zip", "w", method) as archive:
+        for path in (tmp_path / "SMALL").iterdir():
+            archive.write(path, path.name.replace("SMALL", "OTHER"))
+    with pytest.raises(ValueError, match=r"OTHER.zip is packed in a way that is not read"):
+        read(tmp_path, "OTHER")
+
+
 def test_paths_inside_a_zip_lead_nowhere(tmp_path):
     home = tmp_path / "home"
     home.mkdir()
