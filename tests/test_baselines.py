@@ -276,10 +276,15 @@ def test_edge_labels_tell_checkpoints_apart(tmp_path):
 # What networks find in the data
 
 
-def test_dgcnn_keeps_the_size_that_60_percent_of_the_graphs_do_not_exceed(motifs):
+def test_dgcnn_keeps_the_size_that_60_percent_of_the_graphs_do_not_exceed():
     graphs = [nx.path_graph(n) for n in range(11, 31)]
-    fitted = small(baselines.DGCNNClassifier, early_stopping=False).fit(graphs, np.arange(20) % 2)
-    assert fitted.module_.n_sorted == 23
+    peer = small(baselines.DGCNNClassifier, early_stopping=False)
+    assert peer.fit(graphs, np.arange(20) % 2).module_.n_sorted == 22  # twelve of twenty
+    weight = np.where(np.arange(20) < 16, 1, 10)
+    copies = np.repeat(np.arange(20), weight)
+    weighted = clone(peer).fit(graphs, np.arange(20) % 2, sample_weight=weight)
+    copied = clone(peer).fit([graphs[i] for i in copies], copies % 2)
+    assert weighted.module_.n_sorted == copied.module_.n_sorted == 28
     fitted = small(baselines.DGCNNClassifier, n_sorted=12).fit(graphs, np.arange(20) % 2)
     assert fitted.module_.n_sorted == 12
 
