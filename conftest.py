@@ -8,7 +8,7 @@ import pytest
 from _pytest.doctest import DoctestItem
 
 sys.path.insert(0, str(Path(__file__).parent / "tests"))
-from helpers import write_tu  # noqa: E402
+from helpers import write_tu
 
 
 @pytest.fixture(autouse=True)

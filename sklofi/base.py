@@ -178,7 +178,9 @@ class BaseNetwork(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEs
     patience: int = parameter(
         30,
         AT_LEAST_1,
-        "Number of epochs without a lower validation loss after which training stops.",
+        """Number of epochs after which training stops if the validation loss has not become
+        lower than before, by more than 0.0001. Losses have no unit: they are cross-entropies,
+        or errors of standardised targets.""",
     )
     device: str = parameter(
         "auto",
@@ -317,7 +319,7 @@ class BaseNetwork(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEs
         try:
             if first_call:
                 self._build_net(training, check_random_state(self.random_state))
-            self._train(training, None, epochs=1, listeners=[])
+            self._train(training, None, epochs=1, listeners=[], is_part=True)
         except BaseException:
             if first_call:
                 vars(self).pop("net_", None)
@@ -542,8 +544,11 @@ class BaseNetwork(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEs
         ).initialize()
 
     @torch.inference_mode(False)  # it also allows gradients, if the caller has forbidden them
-    def _train(self, training, validation, epochs, listeners):
-        """Run some epochs. Listeners are heard in this run and then forgotten."""
+    def _train(self, training, validation, epochs, listeners, is_part=False):
+        """Run some epochs, perhaps on a part of the training graphs only.
+
+        Listeners are heard in this run and then forgotten.
+        """
         net = self.net_
         net.set_params(
             max_epochs=epochs,
@@ -556,11 +561,12 @@ class BaseNetwork(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEs
         # Names that no callback of the user's has.
         net.listeners_ = [(f"sklofi {type(one).__name__}", one) for one in listeners]
         net.callbacks_ = own_callbacks + net.listeners_
+        net.is_part_ = is_part
         try:
             net.partial_fit((training, validation))
         finally:
             net.callbacks_ = own_callbacks
-            del net.listeners_
+            del net.listeners_, net.is_part_
 
     @classmethod
     def load(cls, path, *, device=None):

@@ -40,6 +40,7 @@ from sklofi.message_passing import GAT, GCN, GIN, SGIN, DeepMultisets, GraphSAGE
 from sklofi.peers import Peer, choice, dropped, layers, parameters, peer, pooled, width
 from sklofi.reading import DEFAULT_EDGE_LABEL
 from sklofi.soft_alignment import SFAGNN
+from sklofi.targets import weighted_quantile
 from sklofi.tasks import NetworkClassifier, NetworkRegressor
 
 __all__ = [
@@ -282,7 +283,7 @@ class BaseDGCNN(Peer):
         None,
         [*AT_LEAST_1, None],
         """Number of nodes to keep of each graph, at least 10. None takes the size that 60 %
-        of the training graphs do not exceed, as the authors do.""",
+        of the training graphs, by weight, do not exceed, as the authors do.""",
     )
     n_dense: int = width(128, "Width of the hidden layer of the perceptron.")
     dropout: float = dropped(0.5, "Share of that layer to drop in training.")
@@ -290,9 +291,10 @@ class BaseDGCNN(Peer):
     _network: ClassVar[Any] = DGCNN
 
     def _architecture(self, training):
-        sizes = np.diff(training.graphs.node_offsets)
-        found = int(np.quantile(sizes, 0.6, method="higher"))
-        return {**super()._architecture(training), "n_sorted": self.n_sorted or found}
+        found = weighted_quantile(
+            np.diff(training.graphs.node_offsets), training.weight.double().numpy(), 0.6
+        )
+        return {**super()._architecture(training), "n_sorted": self.n_sorted or int(found)}
 
 
 @peer

@@ -30,9 +30,14 @@ class ECCLayer(nn.Module):
         self.norm = Norm(n_outputs)
 
     def forward(
-        self, x: Tensor, edge_index: Tensor, edge_features: Tensor, edge_kinds: Tensor
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        edge_features: Tensor,
+        edge_kinds: Tensor,
+        weight: Tensor | None = None,
     ) -> Tensor:
-        return self.norm(self.convolve(x, edge_index, edge_features, edge_kinds))
+        return self.norm(self.convolve(x, edge_index, edge_features, edge_kinds), weight)
 
     def convolve(
         self, x: Tensor, edge_index: Tensor, edge_features: Tensor, edge_kinds: Tensor
@@ -127,8 +132,8 @@ class ECC(StackedNetwork):
             n_filtered + 2 * n_edge_hidden if is_mixed else 2 * n_hidden
         )
 
-    def edges(self, graphs: FlatGraphs) -> tuple[Tensor, ...]:
-        if graphs.edge_features is None or graphs.edge_kinds is None:
-            one_kind = torch.zeros_like(graphs.edge_index[0])
-            return graphs.edge_index, graphs.x.new_ones(1, 1), one_kind
-        return graphs.edge_index, graphs.edge_features, graphs.edge_kinds
+    def edges(self, graphs: FlatGraphs) -> tuple[Tensor | None, ...]:
+        features, kinds = graphs.edge_features, graphs.edge_kinds
+        if features is None or kinds is None:
+            features, kinds = graphs.x.new_ones(1, 1), torch.zeros_like(graphs.edge_index[0])
+        return graphs.edge_index, features, kinds, graphs.node_weight()

@@ -76,7 +76,9 @@ class LoFIClassifier(NetworkClassifier, BaseLoFI):
         used if `X_val` and `y_val` are passed to `fit`.
 
     patience : int, default=30
-        Number of epochs without a lower validation loss after which training stops.
+        Number of epochs after which training stops if the validation loss has not become
+        lower than before, by more than 0.0001. Losses have no unit: they are cross-entropies,
+        or errors of standardised targets.
 
     device : str, default="auto"
         Where to compute, in the words of torch: "cpu", "cuda", "cuda:1"; "auto" takes a
@@ -215,7 +217,9 @@ class LoFIRegressor(NetworkRegressor, BaseLoFI):
         used if `X_val` and `y_val` are passed to `fit`.
 
     patience : int, default=30
-        Number of epochs without a lower validation loss after which training stops.
+        Number of epochs after which training stops if the validation loss has not become
+        lower than before, by more than 0.0001. Losses have no unit: they are cross-entropies,
+        or errors of standardised targets.
 
     device : str, default="auto"
         Where to compute, in the words of torch: "cpu", "cuda", "cuda:1"; "auto" takes a

@@ -86,6 +86,7 @@ class FlatDataset(EncodedGraphs):
         if self.edge_encoder is not None:
             edge_features = torch.from_numpy(self._edge_features)
             edge_kinds = torch.from_numpy(self._edge_kinds[edges])
+        weight = self.weight[rows]
         flat = FlatGraphs(
             torch.from_numpy(x),
             torch.from_numpy(np.stack([senders, receivers])),
@@ -93,8 +94,9 @@ class FlatDataset(EncodedGraphs):
             len(rows),
             edge_features,
             edge_kinds,
+            weight if self.is_weighted else None,
         )
-        return FlatBatch(flat, self.weight[rows])
+        return FlatBatch(flat, weight)
 
     def check_size(self, rows: Rows, network: FlatNetwork, *, merge: bool, gradients: bool) -> None:
         offsets = self.graphs.node_offsets

@@ -354,7 +354,9 @@ class RWGNN(FlatNetwork):
     def embed(self, graphs: FlatGraphs, generator: torch.Generator | None = None) -> Tensor:
         x = torch.sigmoid(self.inputs(graphs.x))  # (n_nodes, n_hidden)
         kernels = self.hidden_graphs(x, whole_graphs(graphs), generator)
-        return self.norm(kernels.flatten(1))  # (n_graphs, (n_steps + 1) * n_hidden_graphs)
+        return self.norm(
+            kernels.flatten(1), graphs.weight
+        )  # (n_graphs, (n_steps + 1) * n_hidden_graphs)
 
 
 class KerGNN(FlatNetwork):
@@ -449,12 +451,14 @@ class KerGNN(FlatNetwork):
     def embed(self, graphs: FlatGraphs, generator: torch.Generator | None = None) -> Tensor:
         subgraphs = egonets(graphs, self.radius)
         x = torch.relu(self.inputs(graphs.x))  # (n_nodes, n_hidden)
+        weight = graphs.node_weight()
         pooled = [pool(x, graphs, self.pooling)]
         for layer, norm in zip(self.layers, self.norms, strict=True):
             kernels = layer(x, subgraphs, generator)  # (n_nodes, n_filters)
-            x = torch.relu(norm(kernels))
+            x = torch.relu(norm(kernels, weight))
             pooled.append(pool(x, graphs, self.pooling))
-        return self.norm(torch.cat(pooled, 1))  # (n_graphs, n_hidden + n_layers * n_filters)
+        # (n_graphs, n_hidden + n_layers * n_filters)
+        return self.norm(torch.cat(pooled, 1), graphs.weight)
 
 
 def _numbers_per_member(filters: GraphFilters) -> int:

@@ -175,7 +175,7 @@ class DiffPool(FlatNetwork):
 
     The vector of a graph is the maximum of :math:`Z^{(l)}` over the nodes, for all levels side
     by side; a perceptron gives the outputs. In training, `forward` returns a penalty, too: the
-    mean over the graphs, whatever their weights, of
+    mean over the graphs, weighted as their losses are, of
 
     .. math::
         \sum_l \frac{1}{n_l^2} \lVert A^{(l)} - S^{(l)} {S^{(l)}}^\top \rVert_F
@@ -272,7 +272,8 @@ class DiffPool(FlatNetwork):
 
     def levels(self, graphs: FlatGraphs) -> tuple[Tensor, Tensor]:
         """The vectors of graphs, and the penalty, which is 0 unless in training."""
-        z = self.describers[0](graphs.x, graphs.edge_index)  # (n_nodes, n_described)
+        weight = graphs.node_weight()
+        z = self.describers[0](graphs.x, graphs.edge_index, weight)  # (n_nodes, n_described)
         vectors, penalty = [pool(z, graphs, self.pooling)], z.new_zeros(())
         sizes = torch.bincount(graphs.graph, minlength=graphs.n_graphs)
         n_nodes = sizes.tolist()
@@ -280,7 +281,7 @@ class DiffPool(FlatNetwork):
         links = torch.bincount(links, minlength=graphs.n_graphs).to(z.dtype)
         x, adjacency = graphs.x, graphs.edge_index
         for level, assigner in enumerate(self.assigners):
-            log_s = assigner(x, adjacency)
+            log_s = assigner(x, adjacency, weight)
             s = log_s.exp()
             if level == 0:
                 entropy = pool(-(s * log_s).sum(1, keepdim=True), graphs, "mean")
@@ -299,8 +300,12 @@ class DiffPool(FlatNetwork):
                 square = square - 2 * adjacency.diagonal(0, 1, 2).sum(1)
                 # The difference may be a rounding error, where the root has no gradient.
                 distance = square.clamp(min=torch.finfo(square.dtype).eps).sqrt()
-                penalty = penalty + (distance / sizes.to(z.dtype) ** 2).mean() + entropy.mean()
-            z = self.describers[level + 1](x, adjacency)
+                distance = distance / sizes.to(z.dtype) ** 2
+                penalty = penalty + graphs.weighted_mean(distance)
+                penalty = penalty + graphs.weighted_mean(entropy.flatten())
+            if graphs.weight is not None:
+                weight = graphs.weight.repeat_interleave(x.shape[1])  # of clusters
+            z = self.describers[level + 1](x, adjacency, weight)
             vectors.append(DENSE_POOLINGS[self.pooling](z, 1))
         return torch.cat(vectors, 1), penalty
 
@@ -318,11 +323,11 @@ class SageStack(nn.Module):
         self.layers = nn.ModuleList(convolution(*shape) for shape in pairwise(widths))
         self.norms = nn.ModuleList(Norm(width) for width in widths[1:-1])
 
-    def forward(self, x: Tensor, edges: Tensor) -> Tensor:
+    def forward(self, x: Tensor, edges: Tensor, weight: Tensor | None = None) -> Tensor:
         outputs = []
         for layer, norm in zip(self.layers[:-1], self.norms, strict=True):
             x = torch.relu(layer(x, edges))
-            x = norm(x.flatten(0, -2)).view_as(x)
+            x = norm(x.flatten(0, -2), weight).view_as(x)
             outputs.append(x)
         return torch.cat([*outputs, self.layers[-1](x, edges)], -1)
 
@@ -335,5 +340,5 @@ class Assigner(nn.Module):
         self.stack = stack
         self.output = nn.Linear(n_inputs, n_clusters)
 
-    def forward(self, x: Tensor, edges: Tensor) -> Tensor:
-        return F.log_softmax(self.output(self.stack(x, edges)), -1)
+    def forward(self, x: Tensor, edges: Tensor, weight: Tensor | None = None) -> Tensor:
+        return F.log_softmax(self.output(self.stack(x, edges, weight)), -1)

@@ -57,6 +57,8 @@ class EncodedGraphs(skorch.dataset.Dataset):
         with np.errstate(under="ignore", over="ignore"):
             weight = weight / weight.max()
             self.weight = torch.from_numpy((weight / weight.mean()).astype(np.float32))
+        # Equal weights are one, and the same as none.
+        self.is_weighted = bool((self.weight != 1).any())
 
     @property
     def X(self) -> EncodedGraphs:

@@ -71,7 +71,7 @@ class DeepMultisets(StackedNetwork):
         super().__init__(layers, output, dropout=dropout, pooling=pooling)
         self.numbers_per_node = 3 * n_layers * n_hidden
 
-    def edges(self, graphs: FlatGraphs) -> tuple[Tensor, ...]:
+    def edges(self, graphs: FlatGraphs) -> tuple[Tensor | None, ...]:
         return ()
 
 
@@ -128,7 +128,7 @@ class GCN(StackedNetwork):
         self.numbers_per_edge = 2 * n_hidden
         self.numbers_per_node = 4 * n_layers * n_hidden + self.numbers_per_edge
 
-    def edges(self, graphs: FlatGraphs) -> tuple[Tensor, ...]:
+    def edges(self, graphs: FlatGraphs) -> tuple[Tensor | None, ...]:
         return gcn_norm(graphs.edge_index, num_nodes=len(graphs.x), dtype=graphs.x.dtype)
 
 
@@ -195,11 +195,20 @@ class GraphSAGE(StackedNetwork):
             self.numbers_per_edge = n_features + n_layers * n_hidden
 
 
+class NormedPerceptron(nn.Sequential):
+    """Layers one after the other, of which those that normalise are given weights."""
+
+    def forward(self, x: Tensor, weight: Tensor | None = None) -> Tensor:
+        for layer in self:
+            x = layer(x, weight) if isinstance(layer, Norm) else layer(x)
+        return x
+
+
 class GINLayer(GINConv):
     """A GIN convolution whose update is a perceptron with batch normalisation."""
 
     def __init__(self, n_inputs: int, n_hidden: int, train_eps: bool) -> None:
-        update = nn.Sequential(
+        update = NormedPerceptron(
             nn.Linear(n_inputs, n_hidden),
             Norm(n_hidden),
             nn.ReLU(),
@@ -210,6 +219,10 @@ class GINLayer(GINConv):
 
     def reset_parameters_(self, generator: torch.Generator | None = None) -> None:
         self.eps.zero_()  # a buffer if it is not trained
+
+    def forward(self, x: Tensor, edge_index: Tensor, weight: Tensor | None = None) -> Tensor:
+        near = self.propagate(edge_index, x=(x, x))  # (n_nodes, n_inputs)
+        return self.nn(near + (1 + self.eps) * x, weight)
 
 
 class Readout(nn.Linear):
@@ -287,6 +300,9 @@ class GIN(StackedNetwork):
         self.numbers_per_node = 3 * n_features + 10 * n_layers * n_hidden
         self.numbers_per_edge = max(n_features, n_hidden)
 
+    def edges(self, graphs: FlatGraphs) -> tuple[Tensor | None, ...]:
+        return graphs.edge_index, graphs.node_weight()
+
     def head(self, embedding: Tensor, generator: torch.Generator | None = None) -> Tensor:
         return self.output(drop(embedding, self.dropout, self.training, generator))
 
@@ -294,11 +310,13 @@ class GIN(StackedNetwork):
 class SGINLayer(GINLayer):
     """A GIN convolution over neighbours and their neighbours."""
 
-    def forward(self, x: Tensor, edge_index: Tensor, n_returns: Tensor) -> Tensor:
+    def forward(  # type: ignore[override]
+        self, x: Tensor, edge_index: Tensor, n_returns: Tensor, weight: Tensor | None = None
+    ) -> Tensor:
         near = self.propagate(edge_index, x=(x, x))  # (n_nodes, n_inputs)
         # All walks of two steps, without those that lead back to where they began.
         far = self.propagate(edge_index, x=(near, near)) - n_returns * x
-        return self.nn((1 + self.eps) * x + near + far)
+        return self.nn((1 + self.eps) * x + near + far, weight)
 
 
 class SGIN(GIN):
@@ -346,8 +364,8 @@ class SGIN(GIN):
 
     layer_class = SGINLayer
 
-    def edges(self, graphs: FlatGraphs) -> tuple[Tensor, ...]:
-        return graphs.edge_index, count_returns(graphs)
+    def edges(self, graphs: FlatGraphs) -> tuple[Tensor | None, ...]:
+        return graphs.edge_index, count_returns(graphs), graphs.node_weight()
 
 
 def count_returns(graphs: FlatGraphs) -> Tensor:

@@ -22,6 +22,9 @@ POOLINGS = ("sum", "mean", "max")
 # is cut, so that squares (in variances) and products with weights stay finite in 32 bits.
 BOUND = 1e15
 
+# What varies by less than this share of its size is constant but for rounding.
+CONSTANT = 1e-5
+
 # Layers whose own reset_parameters draws no random numbers.
 NORMS = (nn.modules.batchnorm._NormBase, nn.LayerNorm, nn.GroupNorm)
 
@@ -44,6 +47,17 @@ class FlatGraphs:
     n_graphs: int
     edge_features: Tensor | None = None  # (n_kinds, n_edge_features): of each kind of edge
     edge_kinds: Tensor | None = None  # (n_edges,): rows of edge_features
+    weight: Tensor | None = None  # (n_graphs,): how much each graph counts; None: all the same
+
+    def node_weight(self) -> Tensor | None:
+        """How much each node counts: as much as its graph."""
+        return None if self.weight is None else self.weight[self.graph]
+
+    def weighted_mean(self, values: Tensor) -> Tensor:
+        """The mean of values of shape (n_graphs,), weighted as in the loss."""
+        if self.weight is None:
+            return values.mean()
+        return self.weight @ values / self.n_graphs
 
     def to(self, device: str | torch.device) -> FlatGraphs:
         return FlatGraphs(
@@ -53,6 +67,7 @@ class FlatGraphs:
             self.n_graphs,
             None if self.edge_features is None else self.edge_features.to(device),
             None if self.edge_kinds is None else self.edge_kinds.to(device),
+            None if self.weight is None else self.weight.to(device),
         )
 
 
@@ -106,9 +121,51 @@ class FlatNetwork(nn.Module):
 
     def statistics(self) -> list[Tensor]:
         """Means and variances of layers that normalise, which change in training."""
-        norms = [one for one in self.modules() if isinstance(one, nn.modules.batchnorm._NormBase)]
-        pairs = [(one.running_mean, one.running_var) for one in norms]
+        pairs = [(one.running_mean, one.running_var) for one in self._norms()]
         return [one for pair in pairs for one in pair if one is not None]
+
+    def _norms(self) -> list[Any]:
+        return [one for one in self.modules() if isinstance(one, nn.modules.batchnorm._NormBase)]
+
+    @torch.no_grad()
+    def find_statistics_(self, batches: Iterable[tuple[Any, ...]], earlier: float = 0.0) -> None:
+        """Find the means and variances of layers that normalise for the weights as they are.
+
+        As torch's ``update_bn``: each batch is normalised by itself, as in training, and each
+        layer takes the mean and variance of all that it was given. But nothing is dropped, as
+        in prediction: dropout keeps means and widens variances.
+
+        Parameters
+        ----------
+        batches : iterable of tuple
+            Arguments of the network.
+
+        earlier : float, default=0.0
+            The share that statistics keep as they were before.
+        """
+        norms = self._norms()
+        before = [one.clone() for one in self.statistics()]
+        momenta = [norm.momentum for norm in norms]
+        self.eval()
+        try:
+            for norm in norms:
+                norm.start_collecting() if isinstance(norm, Norm) else norm.reset_running_stats()
+                norm.momentum = None  # which stands for a cumulative average
+                norm.train()
+            for batch in batches:
+                self(*batch)
+            for norm in norms:
+                if isinstance(norm, Norm):
+                    norm.stop_collecting()
+        finally:
+            for norm, momentum in zip(norms, momenta, strict=True):
+                norm.momentum = momentum
+            self.eval()
+        if earlier > 0:
+            found = self.statistics()
+            pairs = zip(found[::2], found[1::2], before[::2], before[1::2], strict=True)
+            for mean, variance, old_mean, old_variance in pairs:
+                merge_statistics_(mean, variance, old_mean, old_variance, earlier)
 
     @classmethod
     def build(cls, *, generator: torch.Generator, dtype: torch.dtype, **architecture: Any) -> Self:
@@ -156,24 +213,95 @@ def glorot_(parameter: Tensor, generator: torch.Generator | None = None) -> None
 
 
 class Norm(nn.BatchNorm1d):
-    """Batch normalisation, also of single rows, by the mean and variance of other ones.
+    r"""Batch normalisation of weighted rows, also of single ones.
 
-    In prediction these are the mean and variance of the last batch in training, which
-    estimators average over many steps, along with the weights and at the same pace: a mean
-    that lags behind the weights is far off where inputs hardly vary, as those of graphs without
-    labels. The larger `eps` is for the same reason. Inputs are cut at a bound.
+    .. math::
+        y = \gamma \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta, \qquad
+        \mu = \sum_i w_i x_i, \quad \sigma^2 = \sum_i w_i (x_i - \mu)^2,
+        \quad \sum_i w_i = 1
+
+    In training, the sums go over the rows of the batch. In prediction, and for a batch of a
+    single row, mean and variance are those of the last batch in training, or of many batches
+    after :meth:`FlatNetwork.find_statistics_`. A row of weight two is the same as two rows
+    everywhere; so variances are not corrected by :math:`n / (n - 1)`.
+
+    Where inputs do not vary, as those of graphs whose nodes are all alike, prediction would
+    stretch errors of rounding by :math:`1 / \sqrt{\epsilon}`, layer by layer. There the variance
+    is taken as one; the larger `eps` is for inputs that hardly vary. Inputs are cut at a bound.
     """
+
+    running_mean: Tensor
+    running_var: Tensor
 
     def __init__(self, n_features: int) -> None:
         super().__init__(n_features, eps=1e-3, momentum=1.0)
+        self.start_collecting()
 
-    def forward(self, x: Tensor) -> Tensor:
+    def start_collecting(self) -> None:
+        """From now on, while `momentum` is None, gather the statistics of all rows."""
+        self.n_collected = 0.0
+
+    def stop_collecting(self) -> None:
+        """Take the variance of what was constant, but for rounding, as one."""
+        if self.n_collected > 0:
+            is_constant = self.running_var.sqrt() <= CONSTANT * (1 + self.running_mean.abs())
+            self.running_var.masked_fill_(is_constant, 1)
+
+    def forward(self, x: Tensor, weight: Tensor | None = None) -> Tensor:
+        """Normalise rows, which have weights of shape (n_rows,), or all the same weight."""
         x = cut(x)
-        if self.training and len(x) == 1:
-            return F.batch_norm(
-                x, self.running_mean, self.running_var, self.weight, self.bias, eps=self.eps
-            )
-        return super().forward(x)
+        if not self.training or len(x) == 1:
+            statistics = self.running_mean, self.running_var
+            return F.batch_norm(x, *statistics, self.weight, self.bias, eps=self.eps)
+        if weight is None:
+            mean, variance = torch.zeros_like(self.running_mean), torch.zeros_like(self.running_var)
+            y = F.batch_norm(x, mean, variance, self.weight, self.bias, True, 1.0, self.eps)
+            variance = variance * ((len(x) - 1) / len(x))  # which torch has corrected
+        else:
+            shares = as_shares(weight)
+            mean = shares @ x
+            centred = x - mean
+            variance = shares @ centred.square()
+            y = torch.addcmul(self.bias, centred, self.weight * torch.rsqrt(variance + self.eps))
+        if self.momentum is None:
+            self._collect(x, weight)
+        else:
+            self.running_mean.copy_(mean.detach())
+            self.running_var.copy_(variance.detach())
+        return y
+
+    def _collect(self, x: Tensor, weight: Tensor | None) -> None:
+        # In 64 bits: sums of many rows, of which batch_norm's are off by far more than rounding.
+        x = x.double()
+        weight = x.new_ones(len(x)) if weight is None else weight.double()
+        shares = as_shares(weight)
+        mean = shares @ x
+        variance = shares @ (x - mean).square()
+        n_rows = weight.sum().item()
+        self.n_collected += n_rows
+        share = n_rows / self.n_collected if self.n_collected else 1.0
+        merge_statistics_(self.running_mean, self.running_var, mean, variance, share)
+
+
+def as_shares(weight: Tensor) -> Tensor:
+    """Weights that add up to one; where they are too small to be seen, they are the same."""
+    total = weight.sum()
+    is_seen = total > torch.finfo(weight.dtype).tiny
+    return torch.where(is_seen, weight / total, 1 / len(weight))
+
+
+def merge_statistics_(
+    mean: Tensor, variance: Tensor, other_mean: Tensor, other_variance: Tensor, share: float
+) -> None:
+    """Let means and variances become those of a mixture, in which others have a share."""
+    if share == 1:
+        mean.copy_(other_mean)
+        variance.copy_(other_variance)
+    else:
+        other_mean, other_variance = other_mean.to(mean.dtype), other_variance.to(mean.dtype)
+        between = (other_mean - mean).square_()
+        variance.lerp_(other_variance, share).add_(between, alpha=share * (1 - share))
+        mean.lerp_(other_mean, share)
 
 
 def cut(x: Tensor, bound: float = BOUND) -> Tensor:
@@ -253,8 +381,11 @@ class StackedNetwork(FlatNetwork):
         self.layers = nn.ModuleList(layers)
         self.output = output
 
-    def edges(self, graphs: FlatGraphs) -> tuple[Tensor, ...]:
-        """What the layers are given beside the nodes, the same for all of them."""
+    def edges(self, graphs: FlatGraphs) -> tuple[Tensor | None, ...]:
+        """What the layers are given beside the nodes, the same for all of them.
+
+        Those that normalise take weights of nodes as well.
+        """
         return (graphs.edge_index,)
 
     def activate(self, x: Tensor) -> Tensor:

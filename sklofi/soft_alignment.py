@@ -102,7 +102,7 @@ class SFAGNN(StackedNetwork):
         self.numbers_per_node = n_features + n_layers * n_hidden * (4 * n_points + 4)
         self.numbers_per_edge = n_layers * n_hidden
 
-    def edges(self, graphs: FlatGraphs) -> tuple[Tensor, ...]:
+    def edges(self, graphs: FlatGraphs) -> tuple[Tensor | None, ...]:
         # A node is in its egonet once, with a loop or without.
         source, target = graphs.edge_index
         return (graphs.edge_index[:, source != target],)

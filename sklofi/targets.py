@@ -199,6 +199,19 @@ def weighted_mean_and_scale(
         return largest * mean, np.where(is_constant, 1.0, spread)
 
 
+def weighted_quantile(
+    values: NDArray[Any], weight: NDArray[np.float64], share: float
+) -> np.number[Any]:
+    """The least value that this share of the weight does not exceed.
+
+    As numpy's "inverted_cdf", which takes weights since its version 2 only; rounding of
+    weights to 32 bits does not count.
+    """
+    order = np.argsort(values, kind="stable")
+    reached = np.cumsum(weight[order])
+    return values[order][np.searchsorted(reached, (share - 1e-6) * reached[-1])]
+
+
 def standardise_target(
     y: NDArray[Any], weight: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], np.float64, np.float64]:

@@ -33,6 +33,17 @@ __all__ = ["check_graph_estimator", "graph_estimator_checks"]
 # What an estimator may offer, and what has to agree between two of them.
 _METHODS = ("predict", "predict_proba", "decision_function", "transform")
 
+# What parts copies of a graph from each other, or lets errors of rounding grow, under the names
+# that scikit-learn, skorch and we have for it; for the check that weights are copies.
+_WHOLE_AND_SHORT = {
+    "batch_size": lambda value: 1000,
+    "bootstrap": lambda value: False,
+    "dropout": lambda value: 0.0,
+    "early_stopping": lambda value: False,  # on a part that is set aside
+    "max_epochs": lambda value: min(value, 5),
+    "probability": lambda value: False,  # calibrated in folds
+}
+
 # The checks of scikit-learn that need no data, as far as the installed version has them.
 _SKLEARN_CHECKS = (
     "check_estimator_cloneable",
@@ -59,6 +70,12 @@ def check_graph_estimator(
     takes a list of networkx graphs, categorical labels in the node attribute "label":
     classifiers, regressors, transformers. Each check works on a clone. Give the estimator
     parameters that make it fast, and whatever ``random_state`` you like.
+
+    A weight of k has to be the same as k copies of a graph, wherever copies are not parted from
+    each other: the check of that sets ``batch_size``, ``bootstrap``, ``dropout``,
+    ``early_stopping`` and ``probability``, where an estimator has them, so that all graphs are
+    one batch, and none is drawn or set aside. An estimator that parts copies in other ways has
+    to name ``check_weights_are_copies`` in `expected_failed_checks`.
 
     Parameters
     ----------
@@ -567,6 +584,33 @@ def check_weights_of_zero_remove(estimator):
     _assert_same(_outputs(weighted, graphs), _outputs(removed, graphs))
 
 
+def check_weights_are_copies(estimator):
+    """In a full batch, without a part that is set aside."""
+    graphs = _graphs()
+    weight = 1 + np.arange(len(graphs)) % 3
+    y = _target(estimator, graphs)
+    y = np.where(np.arange(len(graphs)) % 4 == 1, 1 - y, y)  # so that there is something to weigh
+    copies = np.repeat(np.arange(len(graphs)), weight)
+    estimator = _whole_and_short(_seeded(estimator))
+    weighted = clone(estimator).fit(graphs, y, sample_weight=weight)
+    copied = clone(estimator).fit([graphs[i] for i in copies], y[copies])
+    outputs = [_outputs(one, graphs) for one in (weighted, copied)]
+    if is_classifier(estimator) and len(outputs[0]) > 1:
+        for one in outputs:
+            del one["predict"]  # of classes that are as probable, any may be predicted
+    # Solvers stop, and errors of rounding grow, within a thousandth or so.
+    _assert_same(*outputs, tolerance=1e-2)
+
+
+def _whole_and_short(estimator: Any) -> Any:
+    changed = {
+        name: _WHOLE_AND_SHORT[last](value)
+        for name, value in estimator.get_params().items()
+        if (last := name.split("__")[-1]) in _WHOLE_AND_SHORT
+    }
+    return estimator.set_params(**changed)
+
+
 def check_bad_weights_are_refused(estimator):
     graphs = _graphs()
     y = _target(estimator, graphs)
@@ -616,5 +660,6 @@ _TRANSFORMER_CHECKS = [check_feature_names_out]
 _WEIGHT_CHECKS = [
     check_weights_of_one_change_nothing,
     check_weights_of_zero_remove,
+    check_weights_are_copies,
     check_bad_weights_are_refused,
 ]

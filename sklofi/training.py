@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from itertools import islice
 from traceback import walk_tb
 from typing import Any
 
@@ -23,6 +24,9 @@ from sklofi.loading import Batch, BatchLoader, EncodedGraphs
 # Products of larger weights may not fit into 32 bits.
 LARGEST_WEIGHT = 1e6
 
+# Of how many graphs the statistics are found that belong to averaged weights.
+N_STATISTICS = 1024
+
 
 class GraphNet(NeuralNet):
     """The skorch net that the estimators hold.
@@ -34,6 +38,8 @@ class GraphNet(NeuralNet):
     perhaps with a penalty to add to the loss. Its methods are `embed` (vectors of the graphs)
     and `constrain_` (called after each step of the optimiser).
     """
+
+    is_part_ = False  # whether a training sees a part of the training graphs only
 
     def get_default_callbacks(self) -> list[tuple[str, Callback]]:
         return [
@@ -132,6 +138,30 @@ class GraphNet(NeuralNet):
             batches = (batch.to(self.device) for batch, _ in self.get_iterator(dataset))
             return torch.cat([self.module_.embed(*batch.inputs).cpu() for batch in batches])
 
+    def find_statistics(self, dataset: EncodedGraphs) -> None:
+        """Find the statistics of layers that normalise, if there are any, for the present weights.
+
+        Batches are as large as in prediction, or as in training if that is larger, so that a
+        full batch remains one. They are drawn by a generator of their own: batches of graphs
+        that are sorted by class would be unlike each other. About a thousand graphs are enough,
+        unless few of them may have most of the weight.
+
+        In `partial_fit`, where there may be few graphs, what was found in those before counts
+        as much as a batch.
+        """
+        if not statistics_of(self.module_):
+            return
+        n_graphs, n_nodes = len(dataset), int(dataset.graphs.node_offsets[-1])
+        n_fitting = self.iterator_valid__max_rows * n_graphs // n_nodes
+        size = max(self.batch_size, min(self.iterator_valid__batch_size, n_fitting))
+        loader = BatchLoader(dataset, size, torch.Generator().manual_seed(0))
+        loader.network = self.module_
+        n_batches = None if dataset.is_weighted else max(1, N_STATISTICS // size)
+        batches = (batch.to(self.device).inputs for batch, _ in islice(loader, n_batches))
+        has_earlier = self.is_part_ and len(self.history) > 1
+        earlier = self.batch_size / (self.batch_size + n_graphs) if has_earlier else 0.0
+        self.module_.find_statistics_(batches, earlier)
+
     def get_loss(self, y_pred: Any, y_true: Tensor, X: Batch, training: bool = False) -> Tensor:
         y_pred, penalty = y_pred if isinstance(y_pred, tuple) else (y_pred, None)
         losses = self.criterion_(y_pred, y_true.to(self.device))
@@ -167,18 +197,26 @@ class RegressorNet(RegressorMixin, GraphNet):
         return 1 - (y_pred - y_true).square().mean(dim=1)
 
 
-def averaged(module: torch.nn.Module) -> list[Tensor]:
-    """The tensors of a module that change in training."""
-    statistics: Any = getattr(module, "statistics", list)  # those that have any
-    return [*module.parameters(), *statistics()]
+def statistics_of(module: torch.nn.Module) -> list[Tensor]:
+    """Means and variances of layers that normalise, of modules that have such layers."""
+    statistics: Any = getattr(module, "statistics", list)
+    return statistics()
+
+
+def exchanged(module: torch.nn.Module) -> list[Tensor]:
+    """The tensors of a module that change in training: weights, and what belongs to them."""
+    return [*module.parameters(), *statistics_of(module)]
 
 
 class AverageWeights(Callback):
     """Let the weights that are validated and kept be an average over the last steps.
 
     On most data sets that were tried it had the lower validation loss, and one that jumps
-    less from epoch to epoch. Training itself goes on with the weights of the last step. The
-    means and variances of batch normalisation are averaged along with the weights.
+    less from epoch to epoch. Training itself goes on with the weights of the last step.
+
+    Averages of the means and variances of batch normalisation would not belong to the averaged
+    weights. They are found anew for these, in one more pass over the training graphs after
+    each epoch, without gradients.
     """
 
     DECAY = 0.99  # about the last 100 steps; fewer at the beginning
@@ -186,15 +224,22 @@ class AverageWeights(Callback):
     def initialize(self) -> AverageWeights:
         self.kept: list[Tensor] | None = None
         self.last: list[Tensor] = []
+        self.dataset: EncodedGraphs | None = None
         return self
+
+    @property
+    def remembered(self) -> list[str]:
+        """What belongs into a checkpoint."""
+        return [name for name in vars(self) if name != "dataset"]
 
     def __getstate__(self) -> dict[str, Any]:
         # In the middle of a training it may be on a GPU, where not everybody has one.
-        return {key: value for key, value in vars(self).items() if key != "average"}
+        state = {key: value for key, value in vars(self).items() if key != "average"}
+        return {**state, "dataset": None}
 
     def check_state(self, net: NeuralNet, state: dict[str, Any]) -> None:
         """See that averages from a file have the sizes of the weights: optimisers do not look."""
-        expected = [(weight.shape, torch.float32) for weight in averaged(net.module_)]
+        expected = [(weight.shape, torch.float32) for weight in exchanged(net.module_)]
         for name in ("kept", "last", "average"):
             if tensors := state.get(name):
                 if [(one.shape, one.dtype) for one in tensors] != expected:
@@ -203,7 +248,10 @@ class AverageWeights(Callback):
     def on_train_begin(self, net: NeuralNet, **kwargs: Any) -> None:
         self.is_started = False
 
-    def on_epoch_begin(self, net: NeuralNet, **kwargs: Any) -> None:
+    def on_epoch_begin(
+        self, net: NeuralNet, dataset_train: EncodedGraphs | None = None, **kwargs: Any
+    ) -> None:
+        self.dataset = dataset_train
         if not self.is_started:  # only now, when other callbacks may have set the weights
             self.start(net)
         if self.is_in_place:
@@ -211,7 +259,7 @@ class AverageWeights(Callback):
 
     def start(self, net: NeuralNet) -> None:
         """Go on where the last training ended, unless other weights were put in since."""
-        weights = [weight.detach().clone() for weight in averaged(net.module_)]
+        weights = [weight.detach().clone() for weight in exchanged(net.module_)]
         self.is_started = True
         self.is_in_place = self.kept is not None and all(
             torch.equal(kept.cpu(), weight.cpu())
@@ -232,7 +280,8 @@ class AverageWeights(Callback):
         if training:
             self.n_steps += 1
             decay = min(self.DECAY, (1 + self.n_steps) / (10 + self.n_steps))
-            torch._foreach_lerp_(self.average, averaged(net.module_), 1 - decay)
+            weights = list(net.module_.parameters())
+            torch._foreach_lerp_(self.average[: len(weights)], weights, 1 - decay)
 
     def on_epoch_end(self, net: NeuralNet, **kwargs: Any) -> None:
         self.put_in_place(net)
@@ -240,19 +289,29 @@ class AverageWeights(Callback):
     def on_train_end(self, net: NeuralNet, **kwargs: Any) -> None:
         if not self.is_started:  # interrupted before the first epoch
             return
-        self.put_in_place(net)
+        if not self.is_in_place:  # interrupted in the middle of an epoch
+            self.exchange(net)
+        self.dataset = None
         # On the CPU, so that what was trained on a GPU can be unpickled without one.
-        self.kept = [weight.detach().cpu().clone() for weight in averaged(net.module_)]
+        self.kept = [weight.detach().cpu().clone() for weight in exchanged(net.module_)]
         self.last = [weight.cpu() for weight in self.average]
         del self.average
 
     def put_in_place(self, net: NeuralNet) -> None:
+        """Put the average where the weights are, with the statistics that belong to it."""
         if not self.is_in_place:
             self.exchange(net)
+            net.find_statistics(self.dataset)
+            # Batches of a single row are normalised by these in training, too.
+            n_weights = len(list(net.module_.parameters()))
+            for other, found in zip(
+                self.average[n_weights:], statistics_of(net.module_), strict=True
+            ):
+                other.copy_(found)
 
     @torch.no_grad()
     def exchange(self, net: NeuralNet) -> None:
-        for weight, average in zip(averaged(net.module_), self.average, strict=True):
+        for weight, average in zip(exchanged(net.module_), self.average, strict=True):
             weight.data, average.data = average.data, weight.data
         self.is_in_place = not self.is_in_place
 

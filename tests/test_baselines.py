@@ -1,5 +1,6 @@
 """All peers hold the contract of LoFI; what is special about one is in the tests of its network."""
 
+import copy
 import pickle
 import subprocess
 import sys
@@ -17,10 +18,13 @@ from sklearn.base import clone
 import sklofi
 import sklofi.checkpoints
 import sklofi.memory
+import sklofi.peers
+import sklofi.training
 from helpers import SURROUNDINGS, global_state
 from sklofi import GraphSet, LoFIClassifier, baselines, compare
 from sklofi.base import BaseNetwork
 from sklofi.datasets import make_motif_graphs
+from sklofi.message_passing import GIN
 from sklofi.peers import Peer
 from sklofi.tasks import NetworkClassifier
 from sklofi.testing import graph_estimator_checks
@@ -189,6 +193,106 @@ def test_a_fit_that_crashed_ends_in_the_same_model(kind, motifs, tmp_path, monke
     assert_array_equal(found, expected)
 
 
+# Normalisation
+
+
+NORMALIZING = [
+    getattr(baselines, f"{name}Classifier")
+    for name in ("DiffPool", "ECC", "GIN", "KerGNN", "RWGNN", "SGIN")
+]
+
+
+def normalised_as_in_training(fitted, graphs):
+    """Logits as they are predicted, and in training if all graphs are a batch."""
+    net = fitted.net_
+    batch = fitted._prediction_data(graphs).batch(np.arange(len(graphs)))[0]
+    with torch.no_grad():
+        predicted = net.module_.eval()(*batch.inputs)
+        for module in net.module_.modules():
+            if isinstance(module, torch.nn.BatchNorm1d):
+                module.train()
+        trained = net.module_(*batch.inputs)
+    net.module_.eval()
+    return predicted, trained
+
+
+@pytest.mark.parametrize("kind", NORMALIZING)
+def test_statistics_belong_to_the_weights_that_are_kept(kind, motifs):
+    """Averages of them would not: they would be those of other weights."""
+    graphs, y = motifs
+    graphs, y = graphs[:40], y[:40]
+    peer = small(kind, batch_size=16, max_epochs=4)
+    for fitted in (
+        clone(peer).fit(graphs, y, X_val=graphs[:10], y_val=y[:10]),
+        clone(peer).set_params(early_stopping=False).fit(graphs, y),
+        clone(peer).partial_fit(graphs, y),
+    ):
+        predicted, trained = normalised_as_in_training(fitted, graphs)
+        torch.testing.assert_close(predicted, trained, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", NORMALIZING)
+def test_the_validation_loss_is_that_of_a_guess_where_there_is_nothing_to_learn(kind):
+    """All nodes are alike, which batch normalisation makes nothing of, or of rounding, anything."""
+    sizes = np.random.RandomState(0).randint(3, 23, 80)
+    graphs, y = [nx.cycle_graph(n) for n in sizes.tolist()], np.arange(80) % 2
+    fitted = small(kind, n_layers=4, max_epochs=12, patience=12).fit(
+        graphs[:60], y[:60], X_val=graphs[60:], y_val=y[60:]
+    )
+    assert max(fitted.history_[:, "valid_loss"]) < 1.5  # of a guess: 0.69
+
+
+@pytest.mark.parametrize("kind", NORMALIZING)
+def test_few_graphs_do_not_make_partial_fit_forget_the_statistics_of_all_others(kind, motifs):
+    graphs, y = motifs
+    fitted = small(kind).fit(graphs, y)
+    statistics = [one.clone() for one in fitted.module_.statistics()]
+    single = nx.star_graph(60)
+    nx.set_node_attributes(single, "C", "label")
+    fitted.partial_fit([single, graphs[0]], y[:2])
+    batch = fitted._prediction_data([single, graphs[0]]).batch(np.arange(2))[0]
+    alone = copy.deepcopy(fitted.module_)
+    alone.find_statistics_([batch.inputs])
+    share = 2 / (2 + fitted.batch_size)
+    for before, found, kept in zip(
+        statistics[::2], alone.statistics()[::2], fitted.module_.statistics()[::2], strict=True
+    ):  # the means
+        torch.testing.assert_close(kept, before.lerp(found, share), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("kind", NORMALIZING)
+def test_weights_that_vanish_in_32_bits_give_finite_predictions(kind, motifs):
+    graphs, y = motifs
+    weight = np.where(np.arange(40) < 2, 1.0, 1e-60)
+    peer = small(kind, batch_size=4, max_epochs=2)
+    fitted = peer.fit(graphs[:40], y[:40], sample_weight=weight)
+    assert np.isfinite(fitted.predict_proba(graphs)).all()
+
+
+def test_statistics_of_large_sets_are_found_in_some_of_their_graphs(motifs, monkeypatch):
+    graphs, y = motifs
+    n_graphs = []
+    find = GIN.find_statistics_
+
+    def counted(self, batches, earlier):
+        batches = list(batches)
+        n_graphs.append(sum(graphs.n_graphs for (graphs,) in batches))
+        find(self, batches, earlier)
+
+    monkeypatch.setattr(GIN, "find_statistics_", counted)
+    monkeypatch.setattr(sklofi.training, "N_STATISTICS", 50)
+    peer = small(baselines.GINClassifier, max_epochs=1, early_stopping=False)
+    for batch_size, weight, expected in (
+        (20, None, 50),  # the largest batch of prediction, but for this
+        (100, None, 100),  # a batch of training
+        (20, 1 + y, 120),  # few of them may have most of the weight
+    ):
+        net = clone(peer).set_params(batch_size=batch_size)
+        monkeypatch.setitem(sklofi.peers.PREDICTION_BATCHES, "batch_size", 25)
+        net.fit(graphs, y, sample_weight=weight)
+        assert n_graphs.pop() == expected
+
+
 @pytest.mark.parametrize("kind", CLASSIFIERS)
 @pytest.mark.parametrize("surroundings", SURROUNDINGS)
 def test_what_the_user_has_set_changes_no_number(kind, surroundings, motifs):
@@ -291,10 +395,15 @@ def test_edge_labels_tell_checkpoints_apart(tmp_path):
 # What networks find in the data
 
 
-def test_dgcnn_keeps_the_size_that_60_percent_of_the_graphs_do_not_exceed(motifs):
+def test_dgcnn_keeps_the_size_that_60_percent_of_the_graphs_do_not_exceed():
     graphs = [nx.path_graph(n) for n in range(11, 31)]
-    fitted = small(baselines.DGCNNClassifier, early_stopping=False).fit(graphs, np.arange(20) % 2)
-    assert fitted.module_.n_sorted == 23
+    peer = small(baselines.DGCNNClassifier, early_stopping=False)
+    assert peer.fit(graphs, np.arange(20) % 2).module_.n_sorted == 22  # twelve of twenty
+    weight = np.where(np.arange(20) < 16, 1, 10)
+    copies = np.repeat(np.arange(20), weight)
+    weighted = clone(peer).fit(graphs, np.arange(20) % 2, sample_weight=weight)
+    copied = clone(peer).fit([graphs[i] for i in copies], copies % 2)
+    assert weighted.module_.n_sorted == copied.module_.n_sorted == 28
     fitted = small(baselines.DGCNNClassifier, n_sorted=12).fit(graphs, np.arange(20) % 2)
     assert fitted.module_.n_sorted == 12
 

@@ -2,6 +2,7 @@
 
 import functools
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -278,6 +279,20 @@ def test_the_penalty_has_the_weight_that_is_asked_for():
         penalties.append(network(flat(GRAPHS))[1].item())
     assert penalties[0] == 0 < penalties[1]
     assert penalties[2] == pytest.approx(3 * penalties[1])
+
+
+def test_outputs_and_penalty_of_weighted_graphs_are_those_of_copies():
+    network = shaken(build(SMALL_DIFFPOOL))
+    xs = [single(flat(GRAPHS), i).numpy() for i in range(len(GRAPHS))]
+    weight = np.array([1, 3, 1, 2, 1, 2])
+    copies = np.repeat(np.arange(6), weight)
+    copied = flat([GRAPHS[i] for i in copies], [xs[i] for i in copies])
+    mean_of_one = torch.from_numpy(weight / weight.mean())
+    weighted = replace(flat(GRAPHS, xs), weight=mean_of_one)
+    expected, penalty = network(copied)
+    found, found_penalty = network(weighted)
+    assert_equal_values_and_gradients(network, found[copies], expected)
+    assert_equal_values_and_gradients(network, found_penalty, penalty)
 
 
 def test_a_pooling_merges_into_as_many_clusters_as_asked_for():

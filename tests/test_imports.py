@@ -73,7 +73,7 @@ ALLOWED = {
     "baselines": {
         *("reading", "base", "tasks", "peers", "encoding", "flat", "networks", "message_passing"),
         *("edge_filters", "soft_alignment", "hierarchies", "graph_filters", "fingerprints"),
-        "count_machines",
+        *("count_machines", "targets"),
     },
     "lofi": {"base", "nn", "batches", "loading", "targets"},
     "estimators": {"base", "tasks", "lofi"},
