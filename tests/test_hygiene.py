@@ -22,10 +22,12 @@ import torch
 from joblib.externals import loky
 from joblib.externals.loky import process_executor
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.model_selection import cross_val_predict
 
 import sklofi.graphs
 from helpers import SURROUNDINGS, at_once, global_state, in_child, torch_default
 from sklofi import GraphKernelSVC, GraphKernelSVR, GraphSet, LoFIClassifier, LoFIRegressor
+from sklofi.baselines import GINClassifier
 from sklofi.datasets import make_motif_graphs
 from sklofi.gram import Shelf
 from sklofi.inspection import mask_evidence, mask_importance, node_attribution, read_mask
@@ -215,6 +217,20 @@ def test_workers_predict_the_same(backend, motifs):
             answers = joblib.Parallel()([joblib.delayed(all_numbers)(fitted, graphs)] * 2)
         for numbers in answers:
             assert_same_numbers(numbers, expected, close)
+
+
+@pytest.mark.parallel
+@pytest.mark.parametrize("estimator", [LoFIClassifier, GINClassifier])
+def test_equal_numbers_of_threads_give_equal_bits(estimator, motifs):
+    """Here and in workers; the words are those of the parameter random_state."""
+    search = partial(cross_val_predict, estimator(max_epochs=5, random_state=0), *motifs, cv=2)
+    with torch_default("num_threads", 1):
+        here = search(method="predict_proba")
+    with joblib.parallel_config("loky", inner_max_num_threads=1):
+        elsewhere = search(method="predict_proba", n_jobs=2)
+    assert_array_equal(here, elsewhere)
+    with torch_default("num_threads", 2):
+        assert_array_equal(search(method="predict_proba"), search(method="predict_proba"))
 
 
 @pytest.mark.parallel
