@@ -7,6 +7,8 @@ import copy
 import gc
 import os
 import pickle
+import subprocess
+import sys
 import threading
 import time
 import weakref
@@ -248,6 +250,16 @@ def test_nobody_waits_forever_for_a_worker_that_is_replaced():
     finally:
         loky.get_reusable_executor().shutdown(kill_workers=True)
     assert len(set(pids)) > 2
+
+
+def test_a_test_that_hangs_fails_and_shows_where(tmp_path, pytestconfig):
+    (tmp_path / "test_hang.py").write_text("def test_hang():\n    while True: pass\n")
+    command = [sys.executable, "-m", "pytest", "-c", pytestconfig.inipath, tmp_path]
+    options = ["-o", "faulthandler_timeout=1", "-p", "no:cacheprovider"]
+    done = subprocess.run(command + options, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1
+    assert 'test_hang.py", line 2 in test_hang' in done.stderr
+    assert float(pytestconfig.getini("faulthandler_timeout")) > 0
 
 
 # What is shared with the rest of the program
