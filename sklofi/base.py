@@ -205,7 +205,9 @@ class BaseNetwork(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEs
         None,
         ["random_state"],
         """Determines initial weights, validation graphs, batches and dropout. The global
-        generators of numpy and torch are left alone if this is an int.""",
+        generators of numpy and torch are left alone if this is an int. Equal bits need
+        equal numbers of threads as well: ``torch.set_num_threads(1)`` here, and
+        ``joblib.parallel_config("loky", inner_max_num_threads=1)`` for worker processes.""",
     )
     verbose: int = parameter(
         0,

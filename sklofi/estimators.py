@@ -95,7 +95,9 @@ class LoFIClassifier(NetworkClassifier, BaseLoFI):
 
     random_state : int, RandomState instance or None, default=None
         Determines initial weights, validation graphs, batches and dropout. The global
-        generators of numpy and torch are left alone if this is an int.
+        generators of numpy and torch are left alone if this is an int. Equal bits need
+        equal numbers of threads as well: ``torch.set_num_threads(1)`` here, and
+        ``joblib.parallel_config("loky", inner_max_num_threads=1)`` for worker processes.
 
     verbose : int, default=0
         1 shows a progress bar on a terminal and some lines elsewhere, 2 a line for
@@ -236,7 +238,9 @@ class LoFIRegressor(NetworkRegressor, BaseLoFI):
 
     random_state : int, RandomState instance or None, default=None
         Determines initial weights, validation graphs, batches and dropout. The global
-        generators of numpy and torch are left alone if this is an int.
+        generators of numpy and torch are left alone if this is an int. Equal bits need
+        equal numbers of threads as well: ``torch.set_num_threads(1)`` here, and
+        ``joblib.parallel_config("loky", inner_max_num_threads=1)`` for worker processes.
 
     verbose : int, default=0
         1 shows a progress bar on a terminal and some lines elsewhere, 2 a line for

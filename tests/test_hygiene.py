@@ -7,6 +7,8 @@ import copy
 import gc
 import os
 import pickle
+import subprocess
+import sys
 import threading
 import time
 import weakref
@@ -22,10 +24,12 @@ import torch
 from joblib.externals import loky
 from joblib.externals.loky import process_executor
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.model_selection import cross_val_predict
 
 import sklofi.graphs
 from helpers import SURROUNDINGS, at_once, global_state, in_child, torch_default
 from sklofi import GraphKernelSVC, GraphKernelSVR, GraphSet, LoFIClassifier, LoFIRegressor
+from sklofi.baselines import GINClassifier
 from sklofi.datasets import make_motif_graphs
 from sklofi.gram import Shelf
 from sklofi.inspection import mask_evidence, mask_importance, node_attribution, read_mask
@@ -218,6 +222,20 @@ def test_workers_predict_the_same(backend, motifs):
 
 
 @pytest.mark.parallel
+@pytest.mark.parametrize("estimator", [LoFIClassifier, GINClassifier])
+def test_equal_numbers_of_threads_give_equal_bits(estimator, motifs):
+    """Here and in workers; the words are those of the parameter random_state."""
+    search = partial(cross_val_predict, estimator(max_epochs=5, random_state=0), *motifs, cv=2)
+    with torch_default("num_threads", 1):
+        here = search(method="predict_proba")
+    with joblib.parallel_config("loky", inner_max_num_threads=1):
+        elsewhere = search(method="predict_proba", n_jobs=2)
+    assert_array_equal(here, elsewhere)
+    with torch_default("num_threads", 2):
+        assert_array_equal(search(method="predict_proba"), search(method="predict_proba"))
+
+
+@pytest.mark.parallel
 def test_nobody_waits_forever_for_a_worker_that_is_replaced():
     """Not even where warnings are errors, as they are here."""
 
@@ -232,6 +250,16 @@ def test_nobody_waits_forever_for_a_worker_that_is_replaced():
     finally:
         loky.get_reusable_executor().shutdown(kill_workers=True)
     assert len(set(pids)) > 2
+
+
+def test_a_test_that_hangs_fails_and_shows_where(tmp_path, pytestconfig):
+    (tmp_path / "test_hang.py").write_text("def test_hang():\n    while True: pass\n")
+    command = [sys.executable, "-m", "pytest", "-c", pytestconfig.inipath, tmp_path]
+    options = ["-o", "faulthandler_timeout=1", "-p", "no:cacheprovider"]
+    done = subprocess.run(command + options, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1
+    assert 'test_hang.py", line 2 in test_hang' in done.stderr
+    assert float(pytestconfig.getini("faulthandler_timeout")) > 0
 
 
 # What is shared with the rest of the program
