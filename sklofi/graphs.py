@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from sklofi.reading import (
     DEFAULT_EDGE_LABEL,
     DEFAULT_NODE_LABEL,
+    TABLES_ONLY,
     check_graph_list,
     names_array,
     read_adjacency,
@@ -267,6 +268,9 @@ class GraphSet:
         whole, rows = self.origin
         vars(part)["_origin"] = (whole, rows[graphs])
         return part
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        raise TypeError(f"A GraphSet cannot be made an array, as was tried by {TABLES_ONLY}.")
 
     def __repr__(self) -> str:
         parts = [f"n_graphs={len(self)}", f"n_nodes={self.n_nodes}"]

@@ -19,6 +19,13 @@ DEFAULT_NODE_LABEL = "label"
 DEFAULT_EDGE_LABEL = "label"
 WEIGHT = "weight"  # of an edge, as networkx calls it
 
+# Who in scikit-learn makes tables of graphs.
+TABLES_ONLY = (
+    "a meta-estimator for tables only, such as BaggingClassifier, AdaBoostClassifier,"
+    " OneVsOneClassifier, SelfTrainingClassifier, a chain or permutation_importance; searches,"
+    " pipelines, voting, stacking, calibration and OneVsRestClassifier take graphs"
+)
+
 # Longer texts of values are cut short in messages.
 LONGEST_SHOWN = 100
 
@@ -84,7 +91,8 @@ def check_graph_list(graphs: Any) -> list[nx.Graph]:
         raise ValueError(
             f"X is an array of {n_dims} dimensions, but a list of networkx graphs is"
             " expected. numpy.asarray turns graphs of equal size into a 2-D array of node"
-            " names: pass the list itself, or an object array of shape (n_graphs,)."
+            " names: pass the list itself, or an object array of shape (n_graphs,). If you"
+            f" did, it was {TABLES_ONLY}."
         )
     if n_dims is None and not isinstance(graphs, (list, tuple)):
         raise TypeError(

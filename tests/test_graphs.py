@@ -13,9 +13,11 @@ import pandas as pd
 import pytest
 import torch
 from numpy.testing import assert_array_equal
+from sklearn.ensemble import BaggingClassifier
+from sklearn.multiclass import OneVsOneClassifier
 from sklearn.utils import _safe_indexing
 
-from sklofi import GraphSet
+from sklofi import GraphKernelSVC, GraphSet
 from sklofi.graphs import (
     as_graph_set,
     check_same_edge_labelling,
@@ -726,3 +728,11 @@ def test_labels_of_edges_that_do_not_fit_are_noticed(ids, labels):
     wrong = dataclasses.replace(graphs, edge_label_ids=np.array(ids), edge_labels=("a",))
     with pytest.raises(ValueError, match="do not fit together"):
         wrong.check_arrays()
+
+
+@pytest.mark.parametrize("container", [list, GraphSet.from_networkx])
+@pytest.mark.parametrize("meta", [BaggingClassifier, OneVsOneClassifier])
+def test_meta_estimators_for_tables_are_named(meta, container):
+    graphs = container([labelled_path("aba") for _ in range(10)])
+    with pytest.raises((TypeError, ValueError), match="tables only, such as BaggingClassifier"):
+        meta(GraphKernelSVC()).fit(graphs, np.arange(10) % 2)
