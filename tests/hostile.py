@@ -33,7 +33,10 @@ PACKAGES = tuple(str(Path(package.__file__).parent) for package in (sklofi, skle
 
 DOCUMENTED_WARNINGS = re.compile(
     "No (node|edge) has the attribute"
-    "|.* counts categorical node labels"
+    "|The edges of X differ in the attribute 'weight', which is not used"
+    "|.* does not use (edge labels|the continuous node features)"
+    "|The .* nodes of X have .* different labels"
+    "|(Node|Edge) labels that no training graph has"
     "|A column-vector y was passed when a 1d array was expected"
     "|The number of unique classes is greater than 50% of the number of samples"
     "|Liblinear failed to converge"
