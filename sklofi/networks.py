@@ -263,21 +263,21 @@ class Norm(nn.BatchNorm1d):
             centred = x - mean
             variance = shares @ centred.square()
             y = torch.addcmul(self.bias, centred, self.weight * torch.rsqrt(variance + self.eps))
-        if self.momentum is None:
-            self._collect(x, weight)
+        if self.momentum is not None:
+            self._remember(mean, variance)
+        elif weight is None:
+            variance, mean = torch.var_mean(x, 0, correction=0)  # more exact than batch_norm
+            self._collect(mean, variance, len(x))
         else:
-            self.running_mean.copy_(mean.detach())
-            self.running_var.copy_(variance.detach())
+            self._collect(mean, variance, weight.sum().item())
         return y
 
-    def _collect(self, x: Tensor, weight: Tensor | None) -> None:
-        # In 64 bits: sums of many rows, of which batch_norm's are off by far more than rounding.
-        x = x.double()
-        weight = x.new_ones(len(x)) if weight is None else weight.double()
-        shares = as_shares(weight)
-        mean = shares @ x
-        variance = shares @ (x - mean).square()
-        n_rows = weight.sum().item()
+    @torch.no_grad()
+    def _remember(self, mean: Tensor, variance: Tensor) -> None:
+        self.running_mean.copy_(mean)
+        self.running_var.copy_(variance)
+
+    def _collect(self, mean: Tensor, variance: Tensor, n_rows: float) -> None:
         self.n_collected += n_rows
         share = n_rows / self.n_collected if self.n_collected else 1.0
         merge_statistics_(self.running_mean, self.running_var, mean, variance, share)
@@ -298,7 +298,6 @@ def merge_statistics_(
         mean.copy_(other_mean)
         variance.copy_(other_variance)
     else:
-        other_mean, other_variance = other_mean.to(mean.dtype), other_variance.to(mean.dtype)
         between = (other_mean - mean).square_()
         variance.lerp_(other_variance, share).add_(between, alpha=share * (1 - share))
         mean.lerp_(other_mean, share)

@@ -24,8 +24,8 @@ from sklofi.loading import Batch, BatchLoader, EncodedGraphs
 # Products of larger weights may not fit into 32 bits.
 LARGEST_WEIGHT = 1e6
 
-# Of how many graphs the statistics are found that belong to averaged weights.
-N_STATISTICS = 1024
+# In about how many graphs the statistics are found that belong to averaged weights.
+N_STATISTICS = 512
 
 
 class GraphNet(NeuralNet):
@@ -143,8 +143,8 @@ class GraphNet(NeuralNet):
 
         Batches are as large as in prediction, or as in training if that is larger, so that a
         full batch remains one. They are drawn by a generator of their own: batches of graphs
-        that are sorted by class would be unlike each other. About a thousand graphs are enough,
-        unless few of them may have most of the weight.
+        that are sorted by class would be unlike each other. Some hundred graphs are enough,
+        unless few of all may have most of the weight.
 
         In `partial_fit`, where there may be few graphs, what was found in those before counts
         as much as a batch.
@@ -215,8 +215,8 @@ class AverageWeights(Callback):
     less from epoch to epoch. Training itself goes on with the weights of the last step.
 
     Averages of the means and variances of batch normalisation would not belong to the averaged
-    weights. They are found anew for these, in one more pass over the training graphs after
-    each epoch, without gradients.
+    weights. They are found anew for these after each epoch, in one more pass without gradients,
+    over all training graphs or about 500 of them.
     """
 
     DECAY = 0.99  # about the last 100 steps; fewer at the beginning
