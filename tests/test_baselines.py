@@ -288,7 +288,7 @@ def test_statistics_of_large_sets_are_found_in_some_of_their_graphs(motifs, monk
         (20, 1 + y, 120),  # few of them may have most of the weight
     ):
         net = clone(peer).set_params(batch_size=batch_size)
-        monkeypatch.setitem(sklofi.peers.PREDICTION_BATCHES, "batch_size", 25)
+        monkeypatch.setattr(sklofi.peers, "PREDICTION_GRAPHS", 25)
         net.fit(graphs, y, sample_weight=weight)
         assert n_graphs.pop() == expected
 
