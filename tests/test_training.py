@@ -139,3 +139,15 @@ def test_masks_start_at_few_graphs_of_large_sets_and_none_without_weight(monkeyp
     monkeypatch.setattr(lofi, "N_EXAMPLE_NODES", 1)
     start_of(graphs)
     assert started[-1][0] == 1
+
+
+@pytest.mark.parametrize("lr, stops", [(1e-6, True), (1e-3, False)])
+def test_a_validation_loss_that_falls_by_less_than_a_ten_thousandth_does_not_count(lr, stops):
+    graphs, y = make_motif_graphs(60, random_state=0)
+    classifier = LoFIClassifier(
+        n_layers=2, n_masks=4, max_epochs=8, lr=lr, patience=4, random_state=0
+    ).fit(graphs, y, X_val=graphs, y_val=y)
+    losses = classifier.history_[:, "valid_loss"]
+    assert (np.diff(losses) < 0).all()  # it fell in every epoch
+    assert (losses[0] - losses[4] < 1e-4) == stops
+    assert classifier.n_epochs_ == (5 if stops else 8)
