@@ -230,3 +230,15 @@ def test_the_progress_bar_does_not_flicker_but_follows_the_terminal():
     width[0] = 81
     assert str(bar).startswith("LoFIClassifier")
     bar.close()
+
+
+@pytest.mark.parametrize("lr, stops", [(1e-6, True), (1e-3, False)])
+def test_a_validation_loss_that_falls_by_less_than_a_ten_thousandth_does_not_count(lr, stops):
+    graphs, y = make_motif_graphs(60, random_state=0)
+    classifier = LoFIClassifier(
+        n_layers=2, n_masks=4, max_epochs=8, lr=lr, patience=4, random_state=0
+    ).fit(graphs, y, X_val=graphs, y_val=y)
+    losses = classifier.history_[:, "valid_loss"]
+    assert (np.diff(losses) < 0).all()  # it fell in every epoch
+    assert (losses[0] - losses[4] < 1e-4) == stops
+    assert classifier.n_epochs_ == (5 if stops else 8)
