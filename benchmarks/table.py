@@ -312,9 +312,9 @@ def our_sections(fits, methods, grid):
         " validation losses, mostly of the first folds. In how many folds the validation part chose"
         " the other:",
         ways_table(fits),
-        "All peers with batch normalization (GIN, SGIN, ECC, DiffPool, RWGNN, KerGNN) and DGCNN were"
-        " measured before their statistics were weighted and found anew for averaged weights; these"
-        " rows belong to the code before that.",
+        "All peers with batch normalization (GIN, SGIN, ECC, DiffPool, RWGNN, KerGNN) and DGCNN"
+        " were measured before their statistics were weighted and found anew for averaged weights;"
+        " these rows belong to the code before that.",
     ]
     sections += [
         "### Costs",
