@@ -24,11 +24,11 @@ from sklofi.drawing import import_pyplot
 
 __all__ = ["Comparison", "Failure", "compare", "corrected_t_test"]
 
-# Scores that count the graphs which are classified or ranked rightly, as a share. Others may
-# come in any unit, in which one test graph is no amount.
+# Scores that count the graphs which are classified rightly, as a share, and those that count the
+# pairs of graphs which are ranked rightly. Others may come in any unit, in which one test graph is
+# no amount.
 SHARES = (
     metrics.accuracy_score,
-    metrics.average_precision_score,
     metrics.balanced_accuracy_score,
     metrics.cohen_kappa_score,
     metrics.f1_score,
@@ -38,10 +38,10 @@ SHARES = (
     metrics.matthews_corrcoef,
     metrics.precision_score,
     metrics.recall_score,
-    metrics.roc_auc_score,
     metrics.top_k_accuracy_score,
     metrics.zero_one_loss,
 )
+SHARES_OF_PAIRS = (metrics.average_precision_score, metrics.roc_auc_score)
 
 # What differs by less, in relation to its size, differs by rounding errors only.
 ROUNDING = 1e-12
@@ -188,11 +188,14 @@ def compare(
 def _resolution(scorer: Any, n_test: list[int]) -> float:
     """The smallest difference between two scores if they are shares, 0 if they are not."""
     function = getattr(scorer, "_score_func", None)  # scorers of one's own have none
+    n_graphs = float(np.mean(n_test))
+    if any(function is share for share in SHARES_OF_PAIRS):
+        return 4 / n_graphs**2  # of as many pairs at most
     if not any(function is share for share in SHARES):
         return 0.0
     if not scorer._kwargs.get("normalize", True):
         return 0.0  # a number of graphs instead
-    return 1 / float(np.mean(n_test))
+    return 1 / n_graphs
 
 
 def _fit_and_score(
@@ -283,7 +286,9 @@ class Comparison:
         tested, p-values are adjusted by the method of Holm.
         """
         raw = {
-            name: corrected_t_test(self._differences(i), self.test_share, self.resolution)
+            name: corrected_t_test(
+                self._differences(i), self.test_share, self.resolution, self._rounding(i)
+            )
             for i, name in enumerate(self.names)
             if name != self.baseline
         }
@@ -409,6 +414,11 @@ class Comparison:
         is_same = np.isclose(scores, reference, rtol=ROUNDING, atol=0)
         return np.where(is_same, 0.0, scores - reference)
 
+    def _rounding(self, i: int) -> float:
+        """By how much differences from the baseline may vary by rounding errors alone."""
+        scores = self.scores[[i, self.names.index(self.baseline)]]
+        return ROUNDING * float(np.nanmax(np.abs(scores), initial=0.0))
+
     def _difference(self, i: int) -> float:
         return _mean(self._differences(i))
 
@@ -430,7 +440,9 @@ class Comparison:
         return f"{'better' if self._difference(i) > 0 else 'worse'} ({size})"
 
 
-def corrected_t_test(differences: Any, test_share: float, resolution: float = 0.0) -> float:
+def corrected_t_test(
+    differences: Any, test_share: float, resolution: float = 0.0, rounding: float = 0.0
+) -> float:
     """Two-sided p-value of a mean difference of scores over folds.
 
     Training sets of different folds overlap, so their scores are not independent, and an
@@ -450,10 +462,13 @@ def corrected_t_test(differences: Any, test_share: float, resolution: float = 0.
         accuracy, 0 for scores that are no shares of graphs. Folds that show the same
         difference by chance are taken to vary by half of it.
 
+    rounding : float, default=0.0
+        What differences may vary by because scores are rounded.
+
     Returns
     -------
     p_value : float
-        NaN for less than two folds, and where differences do not vary at all.
+        NaN for less than two folds, and where differences vary by no more than rounding.
 
     References
     ----------
@@ -477,7 +492,7 @@ def corrected_t_test(differences: Any, test_share: float, resolution: float = 0.
     # In this unit, neither tiny nor huge differences are lost when they are squared.
     differences = differences / largest
     spread = max(differences.std(ddof=1), resolution / largest / 2)
-    if spread <= ROUNDING:
+    if spread <= max(ROUNDING, rounding / largest):
         return float("nan")
     t = differences.mean() / (spread * np.sqrt(1 / n_folds + test_share))
     return float(2 * stats.t.sf(abs(t), df=n_folds - 1))

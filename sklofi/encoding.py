@@ -15,6 +15,7 @@ from sklofi.graphs import (
     check_same_labelling,
     has_edge_labels,
     segments_of,
+    used_labels,
 )
 from sklofi.reading import show
 from sklofi.targets import weighted_mean_and_scale
@@ -44,8 +45,7 @@ class NodeEncoder:
             mean, scale = weighted_mean_and_scale(graphs.features, node_weight)
         if graphs.label_ids is None:
             return cls((None,), False, mean, scale)
-        present = np.unique(graphs.label_ids).tolist()
-        return cls(tuple(graphs.labels[i] for i in present), True, mean, scale)
+        return cls(tuple(used_labels(graphs.label_ids, graphs.labels)), True, mean, scale)
 
     @property
     def n_columns(self) -> int:
@@ -118,8 +118,7 @@ class EdgeEncoder:
         has_labels = has_edge_labels(graphs)
         if graphs.edge_label_ids is None:
             return cls((None,), has_labels)
-        present = np.unique(graphs.edge_label_ids).tolist()
-        return cls(tuple(graphs.edge_labels[i] for i in present), has_labels)
+        return cls(tuple(used_labels(graphs.edge_label_ids, graphs.edge_labels)), has_labels)
 
     @property
     def n_columns(self) -> int:

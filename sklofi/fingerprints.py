@@ -150,11 +150,17 @@ class FingerprintVectorizer(WLVectorizer):
         self.edge_label = edge_label
         self.unary = unary
 
-    def _check_graphs(self, X: Any) -> GraphSet:
-        graphs = as_graph_set(X, self.node_label, None, self.edge_label)
+    def _check_graphs(self, X: Any, *, is_training: bool = False) -> GraphSet:
+        graphs = as_graph_set(X, self.node_label, None, self.edge_label, is_training=is_training)
         if self.edge_label is None and graphs.edge_label_ids is not None:
             graphs = replace(graphs, edge_label_ids=None, edge_labels=())
         return graphs
+
+    def warn_of_unknown(self, graphs: GraphSet) -> None:
+        super().warn_of_unknown(graphs)
+        warn_of_unknown_edge_labels(
+            graphs, self.edge_labels_, type(self).__name__, "does not count them"
+        )
 
     def _learn(self, graphs: GraphSet) -> sp.csr_array:
         self.has_edge_labels_ = has_edge_labels(graphs)
@@ -169,9 +175,6 @@ class FingerprintVectorizer(WLVectorizer):
 
     def _count(self, graphs: GraphSet) -> sp.csr_array:
         check_same_edge_labelling(graphs, self.has_edge_labels_, type(self).__name__)
-        warn_of_unknown_edge_labels(
-            graphs, self.edge_labels_, type(self).__name__, "does not count them"
-        )
         parts = [super()._count(graphs), self._count_bonds(graphs)[0], self._count_rings(graphs)[0]]
         return known_first(
             parts, [int(self.n_colors_.sum()), len(self.bonds_), len(self.ring_sizes_)]

@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
 
+from sklofi.graph_warnings import warn_of_unknown_labels
 from sklofi.graphs import GraphSet, check_same_labelling, sharing
 from sklofi.vectorizers import GraphVectorizer, label_columns, labels_of, unary_counts
 
@@ -250,7 +251,9 @@ class GraKeLKernel:
         return _check_values(values, self.kernel, (len(graphs), self.n_graphs))
 
     def transform(self, graphs: GraphSet) -> NDArray[np.float64]:
-        check_same_labelling(graphs, self.has_labels, type(self.kernel).__name__)
+        owner = type(self.kernel).__name__
+        check_same_labelling(graphs, self.has_labels, owner)
+        warn_of_unknown_labels(graphs, self.labels, owner, "has not seen them")
         values = self.kernel.transform(self._convert(graphs))
         return _check_values(values, self.kernel, (len(graphs), self.n_graphs))
 

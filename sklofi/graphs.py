@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, replace
 from itertools import pairwise
 from threading import Lock
@@ -31,6 +31,8 @@ from sklofi.reading import (
     read_features,
     read_labels,
     show,
+    sort_labels,
+    warn_of_other_labels,
     warn_of_weights,
 )
 
@@ -176,7 +178,7 @@ class GraphSet:
         """
         graphs = check_graph_list(graphs)
         warn_of_weights(graphs, edge_label)
-        return cls._read(graphs, node_label, node_features, edge_label)
+        return cls._read(graphs, node_label, node_features, edge_label, is_training=True)
 
     @classmethod
     def _read(
@@ -185,7 +187,9 @@ class GraphSet:
         node_label: Hashable | None,
         node_features: Hashable | None,
         edge_label: Hashable | None,
+        is_training: bool,
     ) -> GraphSet:
+        """With `is_training`, a user is told of attributes that may have been meant as labels."""
         nodes = [list(graph) for graph in graphs]
         n_nodes = np.fromiter(map(len, nodes), dtype=np.int64, count=len(graphs))
         if empty := np.flatnonzero(n_nodes == 0).tolist():
@@ -194,10 +198,14 @@ class GraphSet:
                 " (and their targets) before fitting or predicting."
             )
         degrees, neighbors, names_are_numbers = read_adjacency(graphs, nodes)
-        label_ids, labels = read_labels(graphs, nodes, node_label, node_features)
+        label_ids, labels = read_labels(graphs, nodes, node_label)
         edge_label_ids, edge_labels = read_edge_labels(
             graphs, nodes, degrees, neighbors, edge_label
         )
+        if is_training and label_ids is None and node_label is not None and node_features is None:
+            warn_of_other_labels(graphs, "node")
+        if is_training and edge_label_ids is None and edge_label is not None:
+            warn_of_other_labels(graphs, "edge")
         return cls(
             node_offsets=offsets_of(n_nodes),
             edge_offsets=offsets_of(degrees),
@@ -440,6 +448,8 @@ def as_graph_set(
     node_label: Hashable | None,
     node_features: Hashable | None = None,
     edge_label: Hashable | None = None,
+    *,
+    is_training: bool = False,
 ) -> GraphSet:
     """Take whatever a user passes as X; the border that every estimator shares.
 
@@ -448,7 +458,8 @@ def as_graph_set(
     """
     if isinstance(X, GraphSet):
         return _check_graph_set(X, node_label, node_features, edge_label)
-    return GraphSet._read(check_graph_list(X), node_label, node_features, edge_label)
+    graphs = check_graph_list(X)
+    return GraphSet._read(graphs, node_label, node_features, edge_label, is_training)
 
 
 def _check_graph_set(
@@ -478,6 +489,16 @@ def _check_graph_set(
             f" Make it with GraphSet.from_networkx(graphs, node_label={show(node_label)})."
         )
     return X
+
+
+def used_labels(ids: NDArray[np.int32], labels: Sequence[Hashable]) -> list[Hashable]:
+    """The labels that occur, in the order that they would have if others had never been there.
+
+    A slice has the labels of the whole set, some of which may be of types that have no order but
+    that of their appearance.
+    """
+    present, first = np.unique(ids, return_index=True)
+    return sort_labels(labels[i] for i in present[np.argsort(first)].tolist())
 
 
 def check_same_labelling(graphs: GraphSet, has_labels: bool, owner: str) -> None:

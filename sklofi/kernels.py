@@ -252,6 +252,7 @@ class BaseKernelMachine(SavedEstimator, BaseEstimator):
         if isinstance(self.kernel_, FunctionKernel):
             yield self.kernel_.transform(_networkx_graphs(X, graphs))
         elif self._shared and (values := self._shared.values_of(graphs)) is not None:
+            self.kernel_.warn_of_unknown(graphs)
             yield values
         elif self.solver_ == "linear":
             yield self.kernel_.transform(graphs)
@@ -294,7 +295,8 @@ class GraphKernelSVC(ClassifierMixin, BaseKernelMachine):
           `transform` that give kernel matrices. Graphs are converted for it, with their
           node labels as integers;
         - a callable that takes two lists of networkx graphs, as they are in `X`, and
-          returns the kernel matrix between them.
+          returns the kernel matrix between them. A :class:`GraphSet` gives its graphs back
+          without parallel edges and without attributes that were not read.
 
     n_iter : int, default=5
         Number of iterations of "wl" and "wl-oa", and length of the longest walks of

@@ -186,29 +186,16 @@ def read_labels(
     graphs: list[nx.Graph],
     nodes: list[list[Hashable]],
     node_label: Hashable | None,
-    node_features: Hashable | None,
 ) -> tuple[NDArray[np.int32] | None, tuple[Hashable, ...]]:
     if node_label is None:
         return None, ()
     values = _read_attribute(graphs, nodes, node_label)
     if values is None:
-        others = sort_labels(
-            {key for g in graphs for _, data in g.nodes(data=True) for key in data}
-        )
         if node_label != DEFAULT_NODE_LABEL:
             raise ValueError(
                 f"No node of any graph has the attribute {show(node_label)} (node_label);"
-                f" the nodes have {_enumerate(others)}. Pass node_label=None for"
+                f" the nodes have {_enumerate(_node_attributes(graphs))}. Pass node_label=None for"
                 " graphs without labels."
-            )
-        if others and node_features is None:
-            warnings.warn(
-                f"No node has the attribute {node_label!r}, so all nodes are taken as"
-                f" alike, although they have {_enumerate(others)}. Name the attribute to"
-                " use with node_label= (categories) or node_features= (numbers), or"
-                " pass node_label=None to ignore them.",
-                UserWarning,
-                stacklevel=2,
             )
         return None, ()
     return _number_labels(
@@ -267,8 +254,12 @@ def read_edge_labels(
     values, n_parallel = _read_edge_attribute(graphs, edge_label)
     n_missing = sum(value is _MISSING for value in values)
     if n_missing == len(values):
-        if values:
-            _report_unlabelled_edges(graphs, edge_label)
+        if values and edge_label != DEFAULT_EDGE_LABEL:
+            raise ValueError(
+                f"No edge of any graph has the attribute {show(edge_label)} (edge_label); the edges"
+                f" have {_enumerate(_edge_attributes(graphs))}. Pass edge_label=None for graphs"
+                " without edge labels."
+            )
         return None, ()
     edge_of = np.repeat(np.arange(len(neighbors)), n_parallel)  # of each value
 
@@ -327,23 +318,28 @@ def _read_edge_attribute(
     return values, np.array(n_parallel, dtype=np.int64)
 
 
-def _report_unlabelled_edges(graphs: list[nx.Graph], edge_label: Hashable) -> None:
-    """Say what the edges have, if not the attribute that was asked for."""
-    others = sort_labels({key for g in graphs for *_, data in g.edges(data=True) for key in data})
-    if edge_label != DEFAULT_EDGE_LABEL:
-        raise ValueError(
-            f"No edge of any graph has the attribute {show(edge_label)} (edge_label); the edges"
-            f" have {_enumerate(others)}. Pass edge_label=None for graphs without edge labels."
-        )
-    others = [name for name in others if name != WEIGHT]  # see warn_of_weights
+def warn_of_other_labels(graphs: list[nx.Graph], kind: str) -> None:
+    """Say which attributes nodes or edges have, though not the one that holds labels."""
+    if kind == "node":
+        others, advice = _node_attributes(graphs), " (categories) or node_features= (numbers)"
+    else:
+        others, advice = [name for name in _edge_attributes(graphs) if name != WEIGHT], ""
     if others:
         warnings.warn(
-            f"No edge has the attribute {edge_label!r}, so all edges are taken as alike, although"
-            f" they have {_enumerate(others)}. Name the attribute to use with edge_label=, or"
-            " pass edge_label=None to ignore them.",
+            f"No {kind} has the attribute 'label', so all {kind}s are taken as"
+            f" alike, although they have {_enumerate(others)}. Name the attribute to use with"
+            f" {kind}_label={advice}, or pass {kind}_label=None to ignore them.",
             UserWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
+
+
+def _node_attributes(graphs: list[nx.Graph]) -> list[Hashable]:
+    return sort_labels({key for g in graphs for _, data in g.nodes(data=True) for key in data})
+
+
+def _edge_attributes(graphs: list[nx.Graph]) -> list[Hashable]:
+    return sort_labels({key for g in graphs for *_, data in g.edges(data=True) for key in data})
 
 
 def warn_of_weights(graphs: Iterable[nx.Graph], edge_label: Hashable | None) -> None:

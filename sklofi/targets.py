@@ -40,7 +40,7 @@ def check_training_data(
 
     `target_checks` are the arguments of scikit-learn's validation of y.
     """
-    graphs = as_graph_set(X, node_label, node_features, edge_label)
+    graphs = as_graph_set(X, node_label, node_features, edge_label, is_training=True)
     y = check_targets(estimator, y, **target_checks)
     if len(y) != len(graphs):
         raise ValueError(

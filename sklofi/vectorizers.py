@@ -27,7 +27,13 @@ from sklofi.egonets import (
     neighbor_nodes,
 )
 from sklofi.graph_warnings import warn_of_training, warn_of_unknown_labels
-from sklofi.graphs import GraphSet, as_graph_set, check_same_labelling, offsets_of
+from sklofi.graphs import (
+    GraphSet,
+    as_graph_set,
+    check_same_labelling,
+    offsets_of,
+    used_labels,
+)
 from sklofi.memory import is_too_large
 from sklofi.reading import DEFAULT_NODE_LABEL, show
 from sklofi.storage import SavedEstimator
@@ -102,7 +108,7 @@ class GraphVectorizer(  # type: ignore[call-arg]
         counts : scipy.sparse.csr_array of shape (n_graphs, n_features)
         """
         self.__dict__.pop("n_features_out_", None)  # a fit that fails leaves nothing half-fitted
-        graphs = self._check_graphs(X)
+        graphs = self._check_graphs(X, is_training=True)
         warn_of_training(X, graphs, type(self).__name__, self.uses_edge_labels)
         return self.fit_graphs(graphs)
 
@@ -134,9 +140,13 @@ class GraphVectorizer(  # type: ignore[call-arg]
         check_is_fitted(self)
         graphs = self._check_graphs(X)
         check_same_labelling(graphs, self.has_labels_, type(self).__name__)
-        warn_of_unknown_labels(graphs, self.labels_, type(self).__name__, "does not count them")
+        self.warn_of_unknown(graphs)
         n_known = self.n_features_out_ if self._largest is None else len(self._largest)
         return self._finish(self._count(graphs), n_known)
+
+    def warn_of_unknown(self, graphs: GraphSet) -> None:
+        """Say which labels no training graph has, where they matter."""
+        warn_of_unknown_labels(graphs, self.labels_, type(self).__name__, "does not count them")
 
     def get_feature_names_out(self, input_features: None = None) -> NDArray[np.object_]:
         """Names of the columns, as they can be read.
@@ -176,8 +186,8 @@ class GraphVectorizer(  # type: ignore[call-arg]
     def _label_names(self) -> list[str]:
         return label_names(self.labels_) if self.has_labels_ else ["o"]
 
-    def _check_graphs(self, X: Any) -> GraphSet:
-        return as_graph_set(X, self.node_label)
+    def _check_graphs(self, X: Any, *, is_training: bool = False) -> GraphSet:
+        return as_graph_set(X, self.node_label, is_training=is_training)
 
     def _finish(self, counts: sp.csr_array, n_known: int) -> sp.csr_array:
         """Scale, and leave out what is not known, in that order."""
@@ -415,14 +425,14 @@ class VertexHistogramVectorizer(WLVectorizer):
 
 def labels_of(graphs: GraphSet) -> list[Hashable]:
     """The labels that occur; a single None where there are none."""
-    return [None] if graphs.label_ids is None else _used_labels(graphs.label_ids, graphs.labels)
+    return [None] if graphs.label_ids is None else used_labels(graphs.label_ids, graphs.labels)
 
 
 def edge_labels_of(graphs: GraphSet) -> list[Hashable]:
     """The labels of edges that occur; a single None where there are none."""
     if graphs.edge_label_ids is None:
         return [None]
-    return _used_labels(graphs.edge_label_ids, graphs.edge_labels)
+    return used_labels(graphs.edge_label_ids, graphs.edge_labels)
 
 
 def label_columns(graphs: GraphSet, known: list[Hashable]) -> tuple[NDArray[np.int32], int]:
@@ -438,11 +448,6 @@ def edge_label_columns(graphs: GraphSet, known: list[Hashable]) -> tuple[NDArray
     if graphs.edge_label_ids is None:
         return np.zeros(len(graphs.neighbors), dtype=np.int32), 1
     return _columns_of(graphs.edge_label_ids, graphs.edge_labels, known)
-
-
-def _used_labels(ids: NDArray[np.int32], labels: Sequence[Hashable]) -> list[Hashable]:
-    # A slice has the labels of the whole set, though not all of them occur in it.
-    return [labels[i] for i in np.unique(ids).tolist()]
 
 
 def _columns_of(

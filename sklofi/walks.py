@@ -258,7 +258,7 @@ class RandomWalkKernel(
         -------
         self : object
         """
-        graphs = as_graph_set(X, self.node_label)
+        graphs = as_graph_set(X, self.node_label, is_training=True)
         warn_of_training(X, graphs, type(self).__name__, uses_edge_labels=False)
         return self._fit(graphs)
 

@@ -306,10 +306,8 @@ def loss_in(unit, y, probabilities):
 @pytest.mark.parametrize(
     "scoring, expected",
     [
-        *(
-            (name, 1 / 20)
-            for name in ("accuracy", "balanced_accuracy", "f1_macro", "roc_auc", None)
-        ),
+        *((name, 1 / 20) for name in ("accuracy", "balanced_accuracy", "f1_macro", None)),
+        ("roc_auc", 1 / 100),  # a pair of ten graphs of each class
         (make_scorer(accuracy_score), 1 / 20),
         (make_scorer(accuracy_score, normalize=False), 0),
         *((name, 0) for name in ("neg_log_loss", "neg_brier_score")),
@@ -483,3 +481,18 @@ def test_bad_arguments_are_refused(arguments, message, motifs):
     arguments = {"estimators": KERNELS, **arguments}
     with pytest.raises((TypeError, ValueError), match=message):
         compare(X=motifs[0], y=motifs[1], **arguments)
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-3, 1 / 3, 1e5])
+@pytest.mark.parametrize("shift", [10, 1e9])
+def test_differences_that_vary_by_rounding_are_the_same_in_every_unit(unit, shift):
+    """Scores are rounded, not their differences, which may be a thousand times smaller."""
+    y = (shift + np.random.RandomState(0).rand(100)) * unit
+    estimators = {
+        name: DummyRegressor(strategy="constant", constant=constant * unit)
+        for name, constant in {"A": 0.0, "B": shift / 1e4}.items()
+    }
+    comparison = compare(
+        estimators, np.zeros((100, 1)), y, scoring="neg_mean_absolute_error", random_state=0
+    )
+    assert np.isnan(comparison.p_values()["B"])

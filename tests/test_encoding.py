@@ -1,3 +1,5 @@
+from enum import Enum
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -5,7 +7,7 @@ from numpy.testing import assert_array_equal
 
 from helpers import unseen_labels
 from sklofi import GraphSet
-from sklofi.encoding import EdgeEncoder, columns_of
+from sklofi.encoding import EdgeEncoder, NodeEncoder, columns_of
 
 
 def graph_with(*bonds):
@@ -62,3 +64,16 @@ def test_graphs_without_edges_can_be_encoded_after_any_others():
     # and the other way round: what comes later is unknown
     nothing = EdgeEncoder.fit(bonds("-", "")[1:])
     assert encode(nothing, bonds("-"), np.arange(2)).tolist() == [[0], [0]]
+
+
+def test_labels_without_an_order_have_the_same_columns_in_a_list_and_in_a_slice():
+    atoms = Enum("Atoms", "C N O")
+    graphs = []
+    for labels in [(atoms.O, atoms.N), (atoms.N, atoms.C), (atoms.C, atoms.N)]:
+        graph = nx.path_graph(2)
+        nx.set_node_attributes(graph, dict(enumerate(labels)), "label")
+        graphs.append(graph)
+    sliced, listed = GraphSet.from_networkx(graphs)[1:], GraphSet.from_networkx(graphs[1:])
+    weight = np.ones(2)
+    expected = NodeEncoder.fit(listed, weight).labels
+    assert NodeEncoder.fit(sliced, weight).labels == expected == (atoms.N, atoms.C)

@@ -168,3 +168,22 @@ def test_labels_that_are_names_of_nodes_are_noticed(estimator):
 def test_the_same_names_in_every_graph_may_be_meant():
     """As the regions of a brain."""
     assert messages(LoFIClassifier(**FAST).fit, PATHS, Y) == []
+
+
+def test_a_slice_of_a_graph_set_is_warned_of_as_a_list_is():
+    """Though its kernel values are taken from the matrix of the whole set."""
+    others = [labeled(nx.path_graph(3), *"xyx") for _ in range(10)]
+    X = GraphSet.from_networkx(PATHS + others)
+    classifier = GraphKernelSVC().fit(X[:20], Y)
+    with pytest.warns(UserWarning, match="10 of 10 graphs: 'x', 'y'"):
+        classifier.predict(X[20:])
+
+
+def test_attributes_that_may_be_labels_are_told_of_in_fit_only():
+    graphs = [nx.path_graph(3) for _ in range(20)]
+    for graph in graphs:
+        nx.set_node_attributes(graph, "C", "atom")
+        nx.set_edge_attributes(graph, 1, "bond")
+    estimator = FingerprintClassifier()
+    assert [text[:7] for text in messages(estimator.fit, graphs, Y)] == ["No node", "No edge"]
+    assert messages(estimator.predict, graphs) == []

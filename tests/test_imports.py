@@ -40,7 +40,7 @@ ALLOWED = {
         "fingerprints",
     },
     "paths": {"reading", "graphs", "vectorizers"},
-    "gram": {"graphs", "vectorizers"},
+    "gram": {"graph_warnings", "graphs", "vectorizers"},
     "walks": {
         "graph_warnings",
         "reading",
