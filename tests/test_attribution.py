@@ -12,6 +12,7 @@ from sklearn.model_selection import GridSearchCV
 
 from sklofi import GraphKernelSVC, GraphSet, LoFIClassifier, LoFIRegressor, attribution
 from sklofi.attribution import mask_evidence, node_attribution
+from sklofi.batches import Batch
 
 QUICK = {"n_layers": 2, "n_masks": 4, "n_words": 3, "max_epochs": 5, "random_state": 0}
 
@@ -369,3 +370,21 @@ def test_continuous_features_dropout_and_directed_graphs():
     classifier = LoFIClassifier(**QUICK, node_features="position", node_label=None, dropout=0.2)
     classifier.fit(graphs, y)
     assert_exact(node_attribution(classifier, graphs))
+
+
+def test_dense_graphs_are_computed_in_pieces(monkeypatch):
+    """Of so many members of egonets, not of so many nodes: a complete graph has their square."""
+    graphs = [nx.complete_graph(40) for _ in range(8)]
+    classifier = LoFIClassifier(n_layers=1, n_masks=1, n_words=2, max_epochs=1, random_state=0)
+    classifier.fit([*graphs, *map(nx.path_graph, range(2, 10))], np.arange(16) // 8)
+    n_members, copies = [], Batch.copies
+
+    def spy(batch, rows):
+        copied = copies(batch, rows)
+        n_members.append(len(copied.egonets[0].columns))
+        return copied
+
+    monkeypatch.setattr(Batch, "copies", spy)
+    monkeypatch.setattr(attribution, "PIECE_SIZE", 2**15)
+    node_attribution(classifier, graphs)
+    assert max(n_members) <= 2**15 / 8 + 40**2
