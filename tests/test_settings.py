@@ -87,7 +87,8 @@ def test_every_setting_of_scikit_learn_is_tried():
     assert all(value != config[name] for name, value in SETTINGS.items())
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+# Without the address of a function, which differs in the processes that pytest-xdist starts.
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=lambda one: repr(one).split(" at 0x")[0])
 def test_settings_of_scikit_learn_change_no_number(estimator):
     """All at once; tests/torture tries them one by one."""
     fitted = estimator.fit(GRAPHS, Y)
