@@ -620,6 +620,10 @@ class BaseNetwork(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEs
         net = self._restored_net(state.pop("net_"), check_device(self.device))
         vars(self).update(state, net_=net)
 
+    def _check_loaded(self):
+        if self._n_outputs != self.net_.module__n_outputs:
+            raise ValueError("the network does not give the outputs that are described")
+
     @torch.inference_mode(False)  # tensors that are made there can never be trained
     def _restored_net(self, state, device):
         self._check_architecture(state["architecture"])

@@ -99,6 +99,8 @@ def _compute_egonets(graphs: GraphSet, radius: int) -> sp.csr_array:
         bound = np.minimum(incidence @ first_size.astype(float), one_step @ size.astype(float))
         _check_size(graphs, np.minimum(bound, largest), step)
         incidence = _grown(incidence, one_step, np.flatnonzero(size < largest))
+        if incidence.nnz == size.sum():
+            break  # all that can be reached
     incidence.sort_indices()
     return incidence
 

@@ -147,10 +147,12 @@ class BaseKernelMachine(SavedEstimator, BaseEstimator):
 
     def _set_fitted_state(self, state):
         super()._set_fitted_state(state)
-        if self._features is not None and self._features.shape[1] > self._features.nnz:
-            raise ValueError("the features have columns that no training graph has")
         if getattr(self, "_calibrated", None) is not None:
             self.svm_ = self._calibrated.calibrated_classifiers_[0].estimator
+
+    def _check_loaded(self):
+        if self._features is not None and self._features.shape[1] > self._features.nnz:
+            raise ValueError("the features have columns that no training graph has")
 
     def _attributes(self):
         """The attributes that are read; kernels of our own have made their choice."""
@@ -334,7 +336,7 @@ class GraphKernelSVC(ClassifierMixin, BaseKernelMachine):
         `C` only do not compute them again. Not used for callables; if you change the code
         of a kernel object of your own, clear it. For a :class:`GraphSet`, kernels that are
         given by name keep them in memory as well: all folds and candidates of a search
-        share the matrix of the whole set.
+        share the matrix of the whole set. It is not saved with the estimator.
 
     random_state : int, RandomState instance or None, default=None
         Determines the order in which the solver "linear" visits graphs, and the folds
@@ -553,7 +555,7 @@ class GraphKernelSVR(RegressorMixin, BaseKernelMachine):
         `C` only do not compute them again. Not used for callables; if you change the code
         of a kernel object of your own, clear it. For a :class:`GraphSet`, kernels that are
         given by name keep them in memory as well: all folds and candidates of a search
-        share the matrix of the whole set.
+        share the matrix of the whole set. It is not saved with the estimator.
 
     random_state : int, RandomState instance or None, default=None
         Determines the order in which the solver "linear" visits graphs.

@@ -132,6 +132,7 @@ class SavedEstimator:
             fitted = decode(description["fitted"], arrays, classes)
             check_attributes(cls, fitted.keys(), _parameter_names(cls))
             estimator._set_fitted_state(fitted, **options)
+            estimator._check_loaded()
         except DAMAGE as error:
             raise ValueError(
                 f"{os.fspath(path)} does not describe a {cls.__name__} as this version of"
@@ -148,6 +149,9 @@ class SavedEstimator:
 
     def _set_fitted_state(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
+
+    def _check_loaded(self) -> None:
+        """Raise a ValueError if compiled code could not rely on what a file has set."""
 
 
 def write_file(path: str | os.PathLike[str], description: Any, arrays: Arrays) -> None:
@@ -400,6 +404,8 @@ def _of_state(kind: Any, state: dict[str, Any]) -> Any:
             vars(value).update(state)
     if kind in CHECKS:
         CHECKS[kind](value)
+    if isinstance(value, SavedEstimator):
+        value._check_loaded()
     return value
 
 

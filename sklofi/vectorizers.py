@@ -173,6 +173,16 @@ class GraphVectorizer(  # type: ignore[call-arg]
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "n_features_out_")
 
+    def _check_loaded(self) -> None:
+        largest = vars(self).get("_largest")
+        if largest is not None and not (
+            largest.dtype == np.int64
+            and largest.ndim == 1
+            and (largest >= 0).all()
+            and sum(largest.tolist()) == self.n_features_out_ < 2**63
+        ):
+            raise ValueError("there are not as many columns as the largest counts take")
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False

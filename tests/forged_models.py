@@ -145,6 +145,7 @@ def refit_under_watch(folder, n_cases):
                 estimator.set_params(**{name: 2})
         estimator.fit(graphs, y if is_regressor(estimator) else classes)
         outputs(estimator, graphs)
+        repr(estimator)  # as errors show it
 
     originals = sorted((DATA / f"format-{FORMAT}").glob("*.safetensors"))
     watch = Watch()

@@ -647,6 +647,27 @@ def test_sparse_matrices_consist_of_arrays(estimators, path, part):
     assert "does not consist of arrays of numbers" in refused(path)
 
 
+@pytest.mark.parametrize(
+    ("name", "attribute"), [("classifier", "classes_"), ("regressor", "_target_mean")]
+)
+def test_networks_of_other_outputs_are_refused(estimators, path, name, attribute):
+    estimator = copy.deepcopy(estimators[name])
+    setattr(estimator, attribute, np.zeros(1000))
+    estimator.save(path)
+    assert "does not give the outputs that are described" in refused(path)
+
+
+@pytest.mark.parametrize("largest", [[5, -4], [1.0, 1.0], [[1]], [2**62] * 4, [1]])
+def test_counts_that_do_not_make_up_the_columns_are_refused(path, motifs, largest):
+    """A matrix with entries beyond its last column would be read there."""
+    WLVectorizer(n_iter=0, unary=True).fit(motifs[0]).save(path)
+    description, arrays = read_file(path)
+    arrays[description["fitted"]["_largest"]["value"]] = np.array(largest)
+    description["fitted"]["n_features_out_"] = int(np.sum(largest)) if len(largest) > 1 else 7
+    write_file(path, description, arrays)
+    assert "there are not as many columns" in refused(path)
+
+
 def test_nothing_is_unpickled(estimators, path, graphs, monkeypatch):
     def forbidden(*args, **kwargs):
         raise AssertionError("unpickled")
