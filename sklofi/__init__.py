@@ -89,7 +89,7 @@ def load(path: str | os.PathLike[str]) -> Any:
 
     Nothing is unpickled and no code from the file is run, whatever is in it, and a later fit
     of what was loaded opens nothing that you did not give it. Loading takes memory in
-    proportion to the file, at most 100 bytes for each of its bytes.
+    proportion to the file, at most 200 bytes for each of its bytes.
 
     Parameters
     ----------

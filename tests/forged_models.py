@@ -287,6 +287,19 @@ def one_matrix_often(description, arrays, n_bytes):
     filled_with(csr)(description, arrays, n_bytes // 4)
 
 
+def deep_lists_and_one_long_text(description, arrays, n_bytes):
+    """What each takes at most, side by side."""
+    deep = []
+    for _ in range(249):
+        deep = [deep]
+    n_texts = int((8 * n_bytes / 5) ** 0.5 * 0.95)
+    texts = ["a" * (5 * n_texts), *[""] * (n_texts - 1)]
+    description["fitted"]["extra_"] = [
+        [deep] * (n_bytes // 501),
+        {"!": "texts", "shape": [n_texts], "value": texts},
+    ]
+
+
 def many_arrays(description, arrays, n_bytes):
     names = [str(i) for i in range(n_bytes // 100)]
     arrays.update({name: np.zeros(0, np.int8) for name in names})
@@ -370,6 +383,7 @@ FORGERIES = {
     "many long texts": ("classifier", many_long_texts),
     "one array often": ("classifier", one_array_often),
     "one matrix often": ("svc", one_matrix_often),
+    "deep lists and one long text": ("svc", deep_lists_and_one_long_text),
     "many arrays": ("vectorizer", many_arrays),
     "wide characters": ("vectorizer", wide_characters),
     "empty lists": ("vectorizer", filled_with([])),

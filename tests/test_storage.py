@@ -585,7 +585,7 @@ def test_forged_files_open_nothing_when_they_are_fitted_again(tmp_path):
 
 @pytest.mark.parametrize("forgery", FORGERIES)
 def test_loading_takes_memory_in_proportion_to_the_file(path, forgery):
-    """At most 100 bytes for each byte of the file, and some for the work; or a sentence."""
+    """At most 200 bytes for each byte of the file, and some for the work; or a sentence."""
     name, change = FORGERIES[forgery]
     shutil.copy(DATA / f"format-{FORMAT}" / f"{name}.safetensors", path)
     sklofi.load(path)  # imports what it takes
@@ -601,7 +601,7 @@ def test_loading_takes_memory_in_proportion_to_the_file(path, forgery):
     finally:
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
-    assert peak < 100 * path.stat().st_size + 2**20
+    assert peak < 200 * path.stat().st_size + 2**20
 
 
 def test_texts_that_could_not_be_loaded_are_not_saved(path):
