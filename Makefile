@@ -12,7 +12,7 @@ test: .venv/.installed-test lint
 
 # The tests that compute in other processes, twenty times, two runs at a time: none may hang.
 test-parallel: .venv/.installed-test
-	seq 20 | xargs -I {} -P 2 $(BIN)/python -m pytest -q -m parallel
+	seq 20 | OMP_NUM_THREADS=1 xargs -I {} -P 2 $(BIN)/python -m pytest -q -m parallel
 
 # The tests on the oldest versions that pyproject.toml allows; the old torch brings gigabytes of CUDA.
 test-oldest: .venv-oldest/.installed-test
