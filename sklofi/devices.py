@@ -51,8 +51,8 @@ def check_device(device: str | torch.device) -> str:
     if not re.fullmatch(rf"({'|'.join(DEVICES)})(:[0-9]{{1,3}})?", name):
         # Asked for other names, torch imports modules, or computes without any numbers.
         raise ValueError(
-            f'device has to be "auto" or one of {DEVICES}, perhaps with a number as in "cuda:1";'
-            f" got {name[:100]!r}."
+            f'device={name[:100]!r} cannot be used here: it has to be "auto" or one of {DEVICES},'
+            ' perhaps with a number as in "cuda:1".'
         )
     try:
         torch.empty(0, device=name)

@@ -62,7 +62,8 @@ class SavedEstimator:
 
     Parameters and fitted attributes are saved as they are if they are plain data: numbers,
     texts, arrays, and objects of the classes in `_saved_classes`. A subclass that holds
-    anything else overrides `_fitted_state` and `_set_fitted_state`.
+    anything else overrides `_fitted_state` and `_set_fitted_state`; one whose attributes have
+    to fit together overrides `_check_loaded`.
     """
 
     _saved_classes: tuple[type, ...] = ()
@@ -320,7 +321,7 @@ def decode(value: Any, arrays: Arrays, classes: tuple[type, ...] = ()) -> Any:
         case "bytes":
             return bytes.fromhex(content)
         case "tuple" | "set" | "frozenset" | "objects" | "texts" if type(content) is not list:
-            raise TypeError("what should be a list is none")
+            raise TypeError(f"expected a list in a {value[KIND]}, got {brief(content)}")
         case "tuple":
             return tuple(inside(content))
         case "set":
@@ -334,7 +335,7 @@ def decode(value: Any, arrays: Arrays, classes: tuple[type, ...] = ()) -> Any:
             return values.reshape(value["shape"])
         case "texts":
             if not all(type(one) is str for one in content):
-                raise TypeError("what should be a text is none")
+                raise TypeError("expected texts in an array of texts")
             return np.array(content, dtype=str).reshape(value["shape"])
         case "array":
             return arrays.pop(content).copy()  # which may be written to
@@ -343,11 +344,11 @@ def decode(value: Any, arrays: Arrays, classes: tuple[type, ...] = ()) -> Any:
         case "numpy":
             number = inside(content)
             if type(number) not in (bool, int, float):
-                raise TypeError("what should be a number is none")
+                raise TypeError(f"expected a number, got {brief(number)}")
             return SCALARS[value["dtype"]](number)
         case "csr":
             parts = [inside(content[name]) for name in ("data", "indices", "indptr")]
-            if any(type(part) is not np.ndarray or part.dtype.kind == "O" for part in parts):
+            if not all(type(part) is np.ndarray and part.dtype in STORED_DTYPES for part in parts):
                 raise TypeError("a sparse matrix does not consist of arrays of numbers")
             matrix = sp.csr_array(tuple(parts), shape=value["shape"])
             matrix.check_format(full_check=True)  # or it would be read beyond its ends

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 
 LARGEST_FILE = 2 * 2**30  # bytes of a single text file
 
-# How many times as large as its zip a data set may be, and the file with a line for each node:
-# a graph of networkx takes far more memory for a node than its line. Public data sets are up
-# to 9 times as large, and that file is as large as the zip.
+# How many times as large as its zip a data set may be, and its file with a line for each node,
+# which becomes hundreds of bytes of a networkx graph. Zips of public data sets are unpacked to
+# 5 to 9 times their size; that file has at most as many bytes as the zip.
 LARGEST_UNPACKED = 32
 LARGEST_UNPACKED_NODES = 4
 
@@ -129,8 +129,8 @@ def check_packing(path: Path, members: list[zipfile.ZipInfo]) -> None:
         # Other ways of packing can take any amount of memory to unpack the first byte.
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
             raise ValueError(
-                f"{path} is packed in a way that is not read, but for deflate: unpack it as the"
-                f" folder {path.stem} beside it."
+                f"{path} is packed by another method than deflate, which is not read. Unpack it as"
+                f" the folder {path.stem} beside it."
             )
 
 
