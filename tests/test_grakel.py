@@ -42,7 +42,7 @@ def test_kernels_equal_grakel_on_odd_graphs(name, directed):
     )
     peer = GraKeLKernel(theirs)
     features = ours.fit_transform(train)
-    assert_array_equal(linear_kernel(features), peer.fit_transform(train))
+    assert_array_equal(linear_kernel(features), peer.fit_graphs(train))
     assert_array_equal(linear_kernel(ours.transform(test), features), peer.transform(test))
 
 
@@ -55,7 +55,7 @@ def test_kernels_equal_grakel_on_real_graphs(name, data_set):
 
     graphs = GraphSet.from_networkx(read_tu(data_set)[0])
     ours, theirs = PAIRS[name]
-    expected = GraKeLKernel(theirs).fit_transform(graphs)
+    expected = GraKeLKernel(theirs).fit_graphs(graphs)
     assert_array_equal(linear_kernel(ours.fit_transform(graphs)), expected)
 
 
@@ -67,11 +67,11 @@ def test_walks_equal_grakel_but_for_walks_without_steps():
     without_steps = np.outer(n_nodes, n_nodes) - linear_kernel(histogram)
 
     baseline = {"method_type": "baseline", "lamda": 0.02}
-    theirs = GraKeLKernel(grakel.RandomWalkLabeled(p=3, **baseline)).fit_transform(graphs)
+    theirs = GraKeLKernel(grakel.RandomWalkLabeled(p=3, **baseline)).fit_graphs(graphs)
     ours = linear_kernel(RandomWalkVectorizer(3, decay=0.02).fit_transform(graphs))
     assert_allclose(ours + without_steps, theirs, rtol=1e-12)
 
-    theirs = GraKeLKernel(grakel.RandomWalkLabeled(**baseline)).fit_transform(graphs)
+    theirs = GraKeLKernel(grakel.RandomWalkLabeled(**baseline)).fit_graphs(graphs)
     ours = RandomWalkKernel(decay=0.02).fit_transform(graphs)
     assert_allclose(ours + without_steps, theirs, rtol=1e-9)
 
@@ -99,10 +99,10 @@ def test_a_grakel_kernel_is_kept_on_disk(tmp_path, monkeypatch):
     graphs = odd_graphs(30)
     y = np.arange(30) % 2
     calls = []
-    original = GraKeLKernel.fit_transform
+    original = GraKeLKernel.fit_graphs
     monkeypatch.setattr(
         GraKeLKernel,
-        "fit_transform",
+        "fit_graphs",
         lambda self, graphs: calls.append(len(graphs)) or original(self, graphs),
     )
     for C in (0.1, 1.0, 10.0):

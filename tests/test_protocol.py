@@ -3,7 +3,6 @@
 import json
 import sys
 from functools import partial
-from inspect import signature
 from types import SimpleNamespace
 from zipfile import ZipFile
 
@@ -102,10 +101,7 @@ def test_peers_that_cannot_be_imported_are_left_out_with_a_sentence(small_set, m
     assert len(protocol.Run().chosen("MUTAG", "peer", "small")) == 1
 
 
-@pytest.mark.skipif(
-    "edge_label" not in signature(GraphSet.from_networkx).parameters,
-    reason="GraphSet holds no labels of edges yet",
-)
+@pytest.mark.filterwarnings("ignore:.* does not use edge labels:UserWarning")
 def test_bonds_are_there_and_change_nothing_for_those_who_ignore_them(small_set):
     n_lines = 40 * 6 + 40 * 8  # both directions of three edges, or of four
     labels = ["01"[i // 2 % 3 > 0] for i in range(n_lines)]

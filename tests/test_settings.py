@@ -31,6 +31,8 @@ from sklofi.kernels import (
     WLVectorizer,
 )
 
+pytestmark = pytest.mark.filterwarnings("ignore:.* does not use edge labels:UserWarning")
+
 GRAPHS, Y = bonded_graphs(24), np.arange(24) % 2
 SMALL = {"max_epochs": 1, "n_hidden": 4, "n_masks": 3, "n_layers": 2, "random_state": 0}
 

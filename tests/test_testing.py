@@ -34,10 +34,13 @@ class LabelCounter(ClassifierMixin, BaseEstimator):
         return self
 
     def predict(self, X):
-        closeness = self.decision_function(X)
-        return self.classes_[closeness.argmax(axis=1)]
+        return self.classes_[self._closeness(X).argmax(axis=1)]
 
     def decision_function(self, X):
+        closeness = self._closeness(X)
+        return closeness[:, 1] - closeness[:, 0] if len(self.classes_) == 2 else closeness
+
+    def _closeness(self, X):
         check_is_fitted(self)
         distances = self._counts(as_graph_set(X, "label", None))[:, None] - self.means_
         return -(distances**2).sum(axis=2)

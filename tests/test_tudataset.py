@@ -155,7 +155,7 @@ def test_the_line_is_found_in_long_files(tmp_path, line):
     ones = {"graph_indicator": "1\n" * n_nodes, "graph_labels": "1\n"}
     labels = ["1"] * n_nodes
     labels[line - 1] = "x"
-    write_tu(tmp_path, **ones, node_labels="\n".join(labels))
+    write_tu(tmp_path, **ones, node_labels="\n".join(labels), as_zip=False)
     with pytest.raises(ValueError, match=rf"SMALL_node_labels.txt, line {line}: 'x'"):
         read(tmp_path)
 
