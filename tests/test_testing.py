@@ -34,7 +34,8 @@ class LabelCounter(ClassifierMixin, BaseEstimator):
         return self
 
     def predict(self, X):
-        return self.classes_[self._closeness(X).argmax(axis=1)]
+        closest = self._closeness(X).argmax(axis=1)
+        return self.classes_[closest]
 
     def decision_function(self, X):
         closeness = self._closeness(X)
