@@ -158,9 +158,10 @@ class FingerprintVectorizer(WLVectorizer):
 
     def warn_of_unknown(self, graphs: GraphSet) -> None:
         super().warn_of_unknown(graphs)
-        warn_of_unknown_edge_labels(
-            graphs, self.edge_labels_, type(self).__name__, "does not count them"
-        )
+        if self.has_edge_labels_:  # otherwise labels of edges are refused, or ignored
+            warn_of_unknown_edge_labels(
+                graphs, self.edge_labels_, type(self).__name__, "does not count them"
+            )
 
     def _learn(self, graphs: GraphSet) -> sp.csr_array:
         self.has_edge_labels_ = has_edge_labels(graphs)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklofi.graphs import GraphSet
-from sklofi.reading import DEFAULT_EDGE_LABEL, edges_differ, show, warn_of_weights
+from sklofi.reading import DEFAULT_EDGE_LABEL, check_graph_list, edges_differ, show, warn_of_weights
 
 # Labels are taken for names if there are at least so many nodes, and if more than this share
 # of them has a label of its own.
@@ -46,7 +46,7 @@ def warn_of_training(
     if uses_edge_labels is False:
         _warn_of_unused_edge_labels(X, owner)
     if uses_edge_labels is not None and not isinstance(X, GraphSet):  # which has none
-        warn_of_weights(X, graphs.edge_label)
+        warn_of_weights(check_graph_list(X), graphs.edge_label)
     if not uses_features and graphs.features is not None:
         alike = "" if graphs.label_ids is not None else "; X has none, so all nodes are alike to it"
         _warn(
@@ -62,7 +62,8 @@ def _warn_of_unused_edge_labels(X: Any, owner: str) -> None:
         ids = X.edge_label_ids
         name, differ = X.edge_label, ids is not None and len(np.unique(ids)) > 1
     else:
-        name, differ = DEFAULT_EDGE_LABEL, edges_differ(X, DEFAULT_EDGE_LABEL)
+        name = DEFAULT_EDGE_LABEL
+        differ = edges_differ(check_graph_list(X), name)
     if differ:
         _warn(
             f"{owner} does not use edge labels, but those of X differ (attribute {show(name)})."

@@ -366,7 +366,7 @@ def test_ecc_sees_edge_labels_and_can_be_told_not_to():
         assert blind.score(graphs, y) == blind.score(X, y) == 0.5
     assert_allclose(ecc.predict_proba(X), ecc.predict_proba(graphs), rtol=1e-5)
     with pytest.raises(ValueError, match="without edge labels, but ECCClassifier was fitted on"):
-        ecc.predict(GraphSet.from_networkx(graphs))
+        ecc.predict(GraphSet.from_networkx(graphs, edge_label=None))
 
 
 def test_ecc_can_be_saved_with_its_edge_labels(tmp_path):

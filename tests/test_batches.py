@@ -288,7 +288,7 @@ def test_batches_that_do_not_fit_are_refused_before_the_first(
         (1, 8, "A batch of 1 graphs has 9 different nodes, which take"),
         (3, 9, "A batch of 3 graphs has 12 different nodes, which take"),
     ]:
-        size = 2.0 * n_fitting * bytes_per_class
+        size = 2.0 * n_fitting * (bytes_per_class + batches.INPUT_BYTES * 9)  # labels
         monkeypatch.setattr(memory, "memory_size", lambda size=size: size)
         loader = BatchLoader(data, batch_size, gradients=gradients)
         assert len(list(loader)) == len(loader)  # nobody knows what it is for

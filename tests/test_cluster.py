@@ -212,6 +212,7 @@ def test_a_single_worker_is_a_cluster_too(many):
     assert count_and_reset()["sent"] == 1
 
 
+@pytest.mark.filterwarnings("ignore:GraphKernelSVC does not use the continuous node features")
 def test_large_sets_are_sent_without_a_warning(client, many):
     X, y = many
     X = replace(X, features=np.zeros((X.n_nodes, 1000)))  # 18 MB
