@@ -240,11 +240,13 @@ def test_ctrl_c_leaves_the_checkpoint_to_go_on_from(motifs, path, monkeypatch):
             signal.raise_signal(signal.SIGINT)
         return original(self, *args, **kwargs)
 
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in the background
     with monkeypatch.context() as patch:
         patch.setattr(GraphNet, "train_step", train_step)
         estimator = LoFIClassifier(**TINY)
         with pytest.warns(UserWarning, match=r"interrupted in epoch 4.* best so far"):
             estimator.fit(*motifs, checkpoint=path)
+    signal.signal(signal.SIGINT, before)
     best = int(np.argmin(whole.history_[:3, "valid_loss"])) + 1
     shorter = LoFIClassifier(**{**TINY, "max_epochs": best}).fit(*motifs)
     assert_array_equal(estimator.predict_proba(motifs[0]), shorter.predict_proba(motifs[0]))
