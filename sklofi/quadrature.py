@@ -90,7 +90,8 @@ def integrate(
         components = points.integrate(steps)
         total: Floats = np.bincount(steps.path, steps.missed)  # type: ignore[assignment]
         spread = np.sqrt(np.bincount(steps.path, steps.missed**2))
-        allowed = tol * np.add.reduceat(np.abs(components[:, 0]), points.offsets[:-1])
+        size = np.add.reduceat(np.abs(components[:, 0]), points.offsets[:-1])
+        allowed = tol * np.maximum(size, np.finfo(size.dtype).tiny)  # also where tol is infinite
         allowed += ROUNDING * eps * points.largest_values()
         is_reached = np.maximum(np.abs(total), spread) <= allowed
         n_taken = np.bincount(steps.path)
