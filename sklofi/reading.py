@@ -339,7 +339,7 @@ def _node_attributes(graphs: list[nx.Graph]) -> list[Hashable]:
 
 
 def _edge_attributes(graphs: list[nx.Graph]) -> list[Hashable]:
-    return sort_labels({key for g in graphs for *_, data in g.edges(data=True) for key in data})
+    return sort_labels({key for graph in graphs for data in _edge_data(graph) for key in data})
 
 
 def warn_of_weights(graphs: Iterable[nx.Graph], edge_label: Hashable | None) -> None:
@@ -365,13 +365,18 @@ def edges_differ(graphs: Iterable[nx.Graph], name: Hashable) -> bool:
 
 
 def _edge_values(graph: nx.Graph, name: Hashable) -> Iterator[Any]:
-    edges: Iterator[Any] = (data for _, row in graph.adjacency() for data in row.values())
-    if graph.is_multigraph():
-        edges = (data for parallel in edges for data in parallel.values())
-    for data in edges:
+    for data in _edge_data(graph):
         if name not in data:
             return
         yield data[name]
+
+
+def _edge_data(graph: nx.Graph) -> Iterator[Any]:
+    # Not by graph.edges: networkx keeps that view, and a cycle of references with it.
+    edges: Iterator[Any] = (data for _, row in graph.adjacency() for data in row.values())
+    if graph.is_multigraph():
+        return (data for parallel in edges for data in parallel.values())
+    return edges
 
 
 def _differ(value: Any, other: Any) -> bool:
