@@ -258,13 +258,13 @@ class RandomWalkKernel(
         -------
         self : object
         """
+        self.__dict__.pop("decay_", None)  # a fit that fails leaves nothing half-fitted
         graphs = as_graph_set(X, self.node_label, is_training=True)
         warn_of_training(X, graphs, type(self).__name__, uses_edge_labels=False)
         return self._fit(graphs)
 
     def _fit(self, graphs: GraphSet) -> Self:
         self._validate_params()
-        self.__dict__.pop("decay_", None)  # a fit that fails leaves nothing half-fitted
         _check_pairs(graphs, graphs)
         radii = spectral_radii(graphs)
         # Without edges there are no steps to weigh.

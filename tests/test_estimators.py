@@ -577,7 +577,9 @@ def test_a_network_follows_to_another_device(motifs):
 def test_a_pickle_from_a_device_that_is_not_here_is_trained_further(motifs):
     classifier = LoFIClassifier(**QUICK, warm_start=True).fit(*motifs)
     classifier.device = classifier._made_with["device"] = "cuda:63"
-    pickle.loads(pickle.dumps(classifier)).fit(*motifs)
+    further = pickle.loads(pickle.dumps(classifier)).fit(*motifs)
+    assert further.net_.device == "cpu"
+    assert further.n_epochs_ > classifier.n_epochs_
 
 
 def test_skorch_callbacks_are_used_and_copied(motifs):

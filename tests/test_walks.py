@@ -4,6 +4,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.exceptions import NotFittedError
 
 from helpers import odd_graphs, unseen_labels
 from sklofi import GraphSet, walks
@@ -153,3 +154,11 @@ def test_pairs_of_nodes_that_do_not_fit_are_refused():
     graphs = GraphSet.from_networkx([nx.path_graph(100_000)])
     with pytest.raises(MemoryError, match=r"100,000 and 100,000 nodes .* RandomWalkVectorizer"):
         RandomWalkKernel().fit(graphs)
+
+
+def test_a_fit_that_fails_leaves_no_fitted_kernel():
+    kernel = RandomWalkKernel().fit([nx.path_graph(3)])
+    with pytest.raises(ValueError, match="no graphs"):
+        kernel.fit([])
+    with pytest.raises(NotFittedError):
+        kernel.transform([nx.path_graph(3)])
