@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from _pytest.doctest import DoctestItem
 
-sys.path.insert(0, str(Path(__file__).parent / "tests"))
+sys.path.insert(0, str(Path(__file__).parent / "tests" / "support"))
 from helpers import write_tu
 
 

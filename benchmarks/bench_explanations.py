@@ -25,8 +25,8 @@ from benchmarks.peers import PyGNetwork
 from sklofi import GraphSet, LoFIClassifier
 from sklofi.datasets import make_motif_graphs
 from sklofi.egonets import egonet_incidence
-from sklofi.fast import CountMatrix
 from sklofi.inspection import best_egonets, mask_evidence, mask_importance, node_attribution
+from sklofi.nn import CountMatrix
 
 RESULTS = Path(__file__).parent / "results" / "explanations.json"
 FIGURE = RESULTS.with_suffix(".png")

@@ -17,7 +17,7 @@ from benchmarks.bench_speed import take_turns, timed
 from benchmarks.data import read_tu
 from sklofi import GraphSet
 from sklofi.egonets import egonet_incidence
-from sklofi.fast import CountMatrix
+from sklofi.nn import CountMatrix
 
 N_COLUMNS = 256  # 16 masks of 16 words
 

@@ -17,7 +17,7 @@ from weakref import WeakKeyDictionary
 from joblib import parallel_config
 from joblib._dask import DaskDistributedBackend
 
-from sklofi.graphs import GraphSet
+from sklofi.graphs._graph_set import GraphSet
 
 __all__ = ["on_cluster"]
 

@@ -20,7 +20,7 @@ from sklearn.model_selection import KFold, StratifiedKFold, check_cv
 from sklearn.utils import _safe_indexing
 from tqdm import tqdm
 
-from sklofi.drawing import import_pyplot
+from sklofi._plotting import import_pyplot
 
 __all__ = ["Comparison", "Failure", "compare", "corrected_t_test"]
 
@@ -41,7 +41,10 @@ SHARES = (
     metrics.top_k_accuracy_score,
     metrics.zero_one_loss,
 )
+
+
 SHARES_OF_PAIRS = (metrics.average_precision_score, metrics.roc_auc_score)
+
 
 # What differs by less, in relation to its size, differs by rounding errors only.
 ROUNDING = 1e-12

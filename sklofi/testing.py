@@ -26,12 +26,13 @@ from sklearn.utils import estimator_checks as sklearn_checks
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from sklofi.graphs import GraphSet
+from sklofi.graphs._graph_set import GraphSet
 
 __all__ = ["check_graph_estimator", "graph_estimator_checks"]
 
 # What an estimator may offer, and what has to agree between two of them.
 _METHODS = ("predict", "predict_proba", "decision_function", "transform")
+
 
 # What parts copies of a graph from each other, or lets errors of rounding grow, under the names
 # that scikit-learn, skorch and we have for it; for the check that weights are copies.
@@ -43,6 +44,7 @@ _WHOLE_AND_SHORT = {
     "max_epochs": lambda value: min(value, 5),
     "probability": lambda value: False,  # calibrated in folds
 }
+
 
 # The checks of scikit-learn that need no data, as far as the installed version has them.
 _SKLEARN_CHECKS = (
@@ -649,14 +651,22 @@ _CHECKS = [
     check_searches_and_pipelines,
     check_unseen_labels_are_handled,
 ]
+
+
 _CLASSIFIER_CHECKS = [
     check_classes_of_any_type,
     check_three_classes_and_probabilities,
     check_decisions_are_predicted,
     check_one_class_is_refused,
 ]
+
+
 _REGRESSOR_CHECKS = [check_target_scale_and_list, check_nan_target_is_refused]
+
+
 _TRANSFORMER_CHECKS = [check_feature_names_out]
+
+
 _WEIGHT_CHECKS = [
     check_weights_of_one_change_nothing,
     check_weights_of_zero_remove,

@@ -26,13 +26,13 @@ from joblib.externals.loky import process_executor
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.model_selection import cross_val_predict
 
-import sklofi.graphs
+import sklofi.graphs._graph_set
 from helpers import SURROUNDINGS, at_once, global_state, in_child, torch_default
 from sklofi import GraphKernelSVC, GraphKernelSVR, GraphSet, LoFIClassifier, LoFIRegressor
 from sklofi.baselines import GINClassifier
 from sklofi.datasets import make_motif_graphs
-from sklofi.gram import Shelf
 from sklofi.inspection import mask_evidence, mask_importance, node_attribution, read_mask
+from sklofi.kernels._gram import Shelf
 
 QUICK = {"n_layers": 2, "n_masks": 4, "n_words": 3, "max_epochs": 3, "random_state": 0}
 ESTIMATORS = [
@@ -106,14 +106,14 @@ def test_graphs_can_arrive_in_several_threads_at_once(monkeypatch):
             time.sleep(1e-4)  # let the others come in between
             return iterator
 
-    monkeypatch.setattr(sklofi.graphs, "_arrivals", Slow())
+    monkeypatch.setattr(sklofi.graphs._graph_set, "_arrivals", Slow())
     messages = [pickle.dumps(GraphSet.from_networkx([nx.path_graph(n)])) for n in range(2, 8)]
 
     def receive(first):
         return [len(pickle.loads(messages[(first + i) % 6])) for i in range(30)]
 
     assert at_once([partial(receive, i) for i in range(8)]) == [[1] * 30] * 8
-    assert len(sklofi.graphs._arrivals) == sklofi.graphs.N_ARRIVALS
+    assert len(sklofi.graphs._graph_set._arrivals) == sklofi.graphs._graph_set.N_ARRIVALS
 
 
 # Processes

@@ -22,7 +22,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from helpers import SETTINGS, bonded_graphs
 from sklofi import GraphKernelSVC, GraphKernelSVR, LoFIClassifier, LoFIRegressor, baselines
-from sklofi.count_machines import FingerprintClassifier
+from sklofi.baselines import FingerprintClassifier
 from sklofi.kernels import (
     RandomWalkKernel,
     RandomWalkVectorizer,

@@ -31,8 +31,8 @@ from skorch.callbacks import EpochScoring, Freezer, LRScheduler
 
 import sklofi
 from sklofi import GraphKernelSVC, GraphSet, LoFIClassifier, LoFIRegressor, WLVectorizer
-from sklofi.count_machines import FingerprintClassifier
-from sklofi.storage import FORMAT, decode, encode, read_file, write_file
+from sklofi._storage import FORMAT, decode, encode, read_file, write_file
+from sklofi.baselines import FingerprintClassifier
 
 NAMES = list(fitted_estimators())
 
@@ -315,8 +315,8 @@ def test_skops_with_the_types_that_the_readme_lists(estimators, name, graphs):
         *("sklearn.calibration._CalibratedClassifier", "sklearn.calibration._SigmoidCalibration"),
     }
     if name.startswith(("classifier", "regressor")):
-        estimator = f"sklofi.estimators.{type(estimators[name]).__name__}"
-        assert own == {estimator, "sklofi.encoding.NodeEncoder"}
+        estimator = f"sklofi._lofi.{type(estimators[name]).__name__}"
+        assert own == {estimator, "sklofi.training._encoding.NodeEncoder"}
     assert_says_the_same(skops.io.loads(data, trusted=trusted), estimators[name], graphs)
 
 

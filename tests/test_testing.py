@@ -6,7 +6,7 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from sklofi.graphs import as_graph_set
+from sklofi.graphs._input import as_graph_set
 from sklofi.testing import check_graph_estimator, graph_estimator_checks
 
 pytestmark = pytest.mark.parallel  # one of the checks is a search in two processes

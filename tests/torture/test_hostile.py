@@ -1,6 +1,6 @@
 """Hostile and odd input.
 
-The cases are chosen by hypothesis, always the same; see `tests/hostile.py`.
+The cases are chosen by hypothesis, always the same; see `tests/support/hostile.py`.
 """
 
 import hostile

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.model_selection import GridSearchCV
 
-import sklofi.checkpoints
+import sklofi.training._checkpoint
 from sklofi import GraphSet, LoFIClassifier
 from sklofi.datasets import make_motif_graphs
 
@@ -26,7 +26,7 @@ N_INTERRUPTS = 150
 TIMEOUT = 120
 
 context = multiprocessing.get_context("forkserver")
-context.set_forkserver_preload(["sklofi.estimators", "sklofi.datasets", "sklearn.model_selection"])
+context.set_forkserver_preload(["sklofi._lofi", "sklofi.datasets", "sklearn.model_selection"])
 
 
 def motifs():
@@ -40,7 +40,7 @@ def classifier(options):
 
 def fit(options, folder):
     """The same call, again and again, until it comes to its end."""
-    sklofi.checkpoints.SECONDS_BETWEEN = 0
+    sklofi.training._checkpoint.SECONDS_BETWEEN = 0
     graphs, y = motifs()
     Path(folder, "ready").touch()
     estimator = classifier(options).fit(graphs, y, checkpoint=Path(folder, "checkpoint"))
@@ -48,7 +48,7 @@ def fit(options, folder):
 
 
 def search(folder):
-    sklofi.checkpoints.SECONDS_BETWEEN = 0
+    sklofi.training._checkpoint.SECONDS_BETWEEN = 0
     graphs, y = motifs()
     graphs = GraphSet.from_networkx(graphs)
     grid = GridSearchCV(classifier({"max_epochs": 15}), {"lr": [0.005, 0.02]}, cv=3)

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # for the processes that are started here
+# For the processes that are started here.
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 from forged_models import FORGERIES, fill
 from saved_models import DATA, FORMAT
 

@@ -12,9 +12,10 @@ from pathlib import Path
 import numpy as np
 
 import sklofi
-from sklofi.storage import read_file
+from sklofi._storage import read_file
 
-sys.path.insert(0, str(Path(__file__).parents[1]))  # for the processes that are started here
+# For the processes that are started here.
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 from forged_models import Watch, forge, write_shortest
 from saved_models import DATA, FORMAT, fitted_estimators, graphs_and_targets, outputs
 
@@ -41,7 +42,7 @@ def test_a_crash_while_saving_leaves_a_whole_file(tmp_path, tried):
     """
     path = tmp_path / "model.safetensors"
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["sklofi.estimators", "sklofi.kernels"])
+    context.set_forkserver_preload(["sklofi._lofi", "sklofi.kernels"])
     rng = np.random.default_rng(0)
     graphs = graphs_and_targets()[0]
     sources = [DATA / f"format-{FORMAT}" / f"{name}.safetensors" for name in ("svc", "classifier")]

@@ -1,0 +1,5 @@
+"""Data sets: public ones that are downloaded, and graphs that are generated."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,5 @@
+"""Egonets: what a neighborhood is, and which of them are alike."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

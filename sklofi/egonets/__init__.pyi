@@ -1,0 +1,1 @@
+from ._incidence import egonet_incidence as egonet_incidence

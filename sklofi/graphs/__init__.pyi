@@ -1,0 +1,1 @@
+from ._graph_set import GraphSet as GraphSet

@@ -1,0 +1,146 @@
+"""What a user should know of graphs that can be used, but perhaps not as expected."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection, Hashable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklofi._messages import show
+from sklofi.graphs._graph_set import GraphSet
+from sklofi.graphs._labels import DEFAULT_EDGE_LABEL
+from sklofi.graphs._networkx import check_graph_list, edges_differ, warn_of_weights
+
+# Labels are taken for names if there are at least so many nodes, and if more than this share
+# of them has a label of its own.
+FEWEST_NAMED_NODES = 50
+
+
+SHARE_OF_NAMES = 0.8
+
+
+# Unknown labels are spoken of if they are in more than this share of the graphs.
+SHARE_OF_GRAPHS = 0.1
+
+
+def warn_of_training(
+    X: Any, graphs: GraphSet, owner: str, uses_edge_labels: bool | None, uses_features: bool = False
+) -> None:
+    """Say what of training graphs an estimator does not use, or will stumble over.
+
+    Parameters
+    ----------
+    X : list of networkx graphs, or GraphSet
+        What the user has passed, with all its attributes.
+
+    graphs : GraphSet
+        What was read of it.
+
+    owner : str
+        The name of the estimator.
+
+    uses_edge_labels : bool or None
+        Whether it does; None if that is no question, because it does not use edges.
+
+    uses_features : bool, default=False
+        Whether it uses continuous node features.
+    """
+    if uses_edge_labels is False:
+        _warn_of_unused_edge_labels(X, owner)
+    if uses_edge_labels is not None and not isinstance(X, GraphSet):  # which has none
+        warn_of_weights(check_graph_list(X), graphs.edge_label)
+    if not uses_features and graphs.features is not None:
+        alike = "" if graphs.label_ids is not None else "; X has none, so all nodes are alike to it"
+        _warn(
+            f"{owner} does not use the continuous node features of X (attribute"
+            f" {show(graphs.node_features)}), only categorical node labels{alike}."
+            " To silence this, pass GraphSet.from_networkx(graphs, node_features=None)."
+        )
+    _warn_of_names(graphs, owner)
+
+
+def _warn_of_unused_edge_labels(X: Any, owner: str) -> None:
+    if isinstance(X, GraphSet):
+        ids = X.edge_label_ids
+        name, differ = X.edge_label, ids is not None and len(np.unique(ids)) > 1
+    else:
+        name = DEFAULT_EDGE_LABEL
+        differ = edges_differ(check_graph_list(X), name)
+    if differ:
+        _warn(
+            f"{owner} does not use edge labels, but those of X differ (attribute {show(name)})."
+            " Estimators with the parameter edge_label use them, such as FingerprintClassifier."
+            " To silence this, pass GraphSet.from_networkx(graphs, edge_label=None)."
+        )
+
+
+def _warn_of_names(graphs: GraphSet, owner: str) -> None:
+    if graphs.label_ids is None or graphs.n_nodes < FEWEST_NAMED_NODES:
+        return
+    n_labels = len(np.unique(graphs.label_ids))
+    if n_labels > SHARE_OF_NAMES * graphs.n_nodes:
+        _warn(
+            f"The {graphs.n_nodes:,} nodes of X have {n_labels:,} different labels (attribute"
+            f" {show(graphs.node_label)}), so {owner} finds hardly any two nodes alike. Labels are"
+            " categories that repeat. If these are names, pass node_label=None, or name another"
+            " attribute."
+        )
+
+
+def warn_of_unknown_labels(
+    graphs: GraphSet, known: Collection[Hashable], owner: str, consequence: str
+) -> None:
+    """Name the node labels that no training graph has, where they make predictions doubtful.
+
+    They do if they are in more than a tenth of the graphs, or on most nodes of one.
+    """
+    if graphs.label_ids is not None:
+        n_nodes = np.diff(graphs.node_offsets)
+        message = _describe_unknown(graphs.labels, graphs.label_ids, n_nodes, known)
+        if message:
+            _warn(f"Node labels {message} {owner} {consequence}.")
+
+
+def warn_of_unknown_edge_labels(
+    graphs: GraphSet, known: Collection[Hashable], owner: str, consequence: str
+) -> None:
+    """The same for edge labels."""
+    if graphs.edge_label_ids is not None:
+        n_edges = np.diff(graphs.edge_offsets[graphs.node_offsets])
+        message = _describe_unknown(graphs.edge_labels, graphs.edge_label_ids, n_edges, known)
+        if message:
+            _warn(f"Edge labels {message} {owner} {consequence}.")
+
+
+def _describe_unknown(
+    labels: Sequence[Hashable],
+    label_ids: NDArray[np.int32],
+    sizes: NDArray[np.int64],
+    known: Collection[Hashable],
+) -> str:
+    """Which labels are not known and in how many graphs, or nothing if they hardly matter.
+
+    `sizes` says how many of the `label_ids` each graph has.
+    """
+    known = set(known)
+    is_unknown = np.array([label not in known for label in labels], dtype=bool)[label_ids]
+    if not is_unknown.any():
+        return ""
+    graph_of = np.repeat(np.arange(len(sizes)), sizes)
+    n_unknown = np.bincount(graph_of[is_unknown], minlength=len(sizes))
+    n_graphs = np.count_nonzero(n_unknown)
+    if n_graphs <= SHARE_OF_GRAPHS * len(sizes) and not (2 * n_unknown > sizes).any():
+        return ""
+    names = [show(labels[i]) for i in np.unique(label_ids[is_unknown]).tolist()]
+    more = f" and {len(names) - 5:,} more" if len(names) > 5 else ""
+    return (
+        f"that no training graph has are in {n_graphs:,} of {len(sizes):,} graphs:"
+        f" {', '.join(names[:5])}{more}. Predictions for such graphs are doubtful:"
+    )
+
+
+def _warn(text: str) -> None:
+    warnings.warn(text, UserWarning, stacklevel=4)

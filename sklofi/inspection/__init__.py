@@ -1,0 +1,5 @@
+"""Look into fitted estimators: arrays first, then pictures of them."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,391 @@
+"""How much each node of a graph moves a prediction."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from functools import partial
+from itertools import pairwise
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.base import is_classifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Bunch, check_scalar
+from torch import Tensor
+
+from sklofi._lofi import BaseLoFI
+from sklofi.graphs._graph_set import GraphSet
+from sklofi.graphs._input import as_graph_set
+from sklofi.inspection._fitted import check_place, fitted_lofi
+from sklofi.inspection._quadrature import Floats, Integrals, Ints, integrate
+from sklofi.nn._lofi_autograd import standardise
+from sklofi.nn._lofi_network import LoFINetwork
+from sklofi.training._egonet_batches import Batch
+
+# Numbers in an array of a layer that stays in the cache of a core (2 MiB).
+PIECE_SIZE = 2**19
+
+
+# What a member of an egonet takes, twice: column, count, and where it is copied from.
+NUMBERS_PER_MEMBER = 8
+
+
+# Where the derivative at the beginning of the path is taken: at 0 itself, that of a mean over
+# nodes that are not there is not defined.
+BESIDE_0 = 2.0**-10
+
+
+# Outputs of the graphs of a batch, and derivatives by the presence of its nodes: of the outputs,
+# and of what else is asked for.
+Derive = Callable[[LoFINetwork, Batch, Tensor, Tensor], tuple[Tensor, Sequence[Tensor]]]
+
+
+@torch.inference_mode(False)  # it also allows gradients, if the caller has forbidden them
+def node_attribution(
+    estimator: Any, X: Any, *, target: Any = None, tol: float = 0.01, n_steps: int = 4096
+) -> Bunch:
+    r"""Share out the prediction of each graph among its nodes.
+
+    Let every node :math:`u` be there to a degree :math:`p_u` between 0 and 1: it counts
+    :math:`p_u` times in each egonet that it is a member of, and in the pooled sum or mean
+    (but not where the largest value is pooled). The
+    attribution of a node is the integral of the derivative by its presence along the path
+    from the empty graph to the graph as it is, on which all nodes appear together:
+
+    .. math::
+        a_u = \int_0^1 \frac{\partial f}{\partial p_u} (t, \dots, t) \, dt
+
+    These are integrated gradients [1]_, or the Aumann-Shapley values of a game whose
+    players are the nodes. Therefore, up to the residuals below,
+
+    - the attributions of a graph sum to its output less that of the baseline;
+    - a node whose presence changes nothing gets 0;
+    - nodes that an automorphism of the graph, its labels and its features maps onto each
+      other get the same;
+    - the attributions of a sum of outputs are the sums of their attributions.
+
+    The first of these is a check of the integral: nothing is added to the attributions to make
+    it hold. Steps of the path are halved until it holds for each of them, see `tol`.
+
+    How faithful this is beside other methods is in ``benchmarks/RESULTS.md``.
+
+    Parameters
+    ----------
+    estimator : LoFIClassifier, LoFIRegressor, or a fitted search for one
+        The fitted estimator.
+
+    X : list of networkx graphs, or GraphSet
+        The graphs to explain.
+
+    target : class, int or array-like of shape (n_graphs,), default=None
+        Of a classifier, the class whose evidence is explained, one for all graphs or one
+        for each; by default the class that is predicted. Of a regressor with several
+        outputs, the number of the output; it has to be given.
+
+    tol : float, default=0.01
+        How exact integrals have to be. The residual of a graph may be at most `tol` times the
+        sum of the absolute values of its attributions, and so may the root of the summed
+        squares of the residuals of single steps, so that none is small by chance. Smaller
+        tolerances take longer. What 32-bit numbers cannot tell apart is always tolerated.
+        Errors of single nodes can cancel in the sum: they are mostly a few times `tol`, and in
+        networks of few masks more.
+
+    n_steps : int, default=4096
+        The most steps that the path of a graph is divided into. Where they are not enough, a
+        warning says so.
+
+    Returns
+    -------
+    result : Bunch
+        Dictionary-like object, with the attributes
+
+        attributions : list of ndarray of shape (n_nodes,)
+            Of each graph one number for each node, in the order of its nodes. Of classes
+            the logit of the target is explained, less the mean of the others: of two
+            classes these are the log-odds. Regression is explained in units of the target.
+        outputs, baselines : ndarray of shape (n_graphs,)
+            What is explained, for the graph and for the baseline: the graph without
+            nodes. With `pooling` "mean" or "max", which know no empty graphs, all its
+            egonets are empty instead.
+        residuals : ndarray of shape (n_graphs,)
+            Outputs less baselines, less the sum of the attributions: what the numerical
+            integral misses.
+        n_steps : ndarray of shape (n_graphs,)
+            The number of steps that were taken.
+        targets : ndarray of shape (n_graphs,)
+            The class or output that was explained.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the tolerance is not reached for some graphs. Besides too few steps, the reason can be
+        that the output jumps along the path: a jump has no derivative, and remains in the
+        residual. This is so in networks with several layers of a single mask, because vectors of
+        nodes are scaled to unit norm, and those of one number are then 1 or -1.
+
+    References
+    ----------
+    .. [1] M. Sundararajan, A. Taly, Q. Yan, "Axiomatic Attribution for Deep Networks",
+       ICML 2017.
+
+    Examples
+    --------
+    >>> from sklofi import LoFIClassifier
+    >>> from sklofi.datasets import make_motif_graphs
+    >>> from sklofi.inspection import node_attribution
+    >>> graphs, y, motif_nodes = make_motif_graphs(100, random_state=0, return_motif_nodes=True)
+    >>> classifier = LoFIClassifier(max_epochs=30, random_state=0).fit(graphs, y)
+    >>> result = node_attribution(classifier, graphs[3:4], target=1)
+    >>> int(result.attributions[0].argmax()) in motif_nodes[3]
+    True
+    """
+    result, (attributions,) = _attribute(estimator, X, target, tol, n_steps, _derive_by_nodes)
+    return Bunch(attributions=attributions, **result)
+
+
+@torch.inference_mode(False)
+def mask_evidence(
+    estimator: Any,
+    X: Any,
+    layer: int = 0,
+    mask: int = 0,
+    *,
+    target: Any = None,
+    tol: float = 0.01,
+    n_steps: int = 4096,
+) -> Bunch:
+    """What reaches the predictions through one mask, by the labels of nodes.
+
+    The same integral as that of :func:`node_attribution`, along the same steps, but nodes come
+    and go only for one mask of one layer, as members of the egonets that it sees.
+
+    Parameters
+    ----------
+    estimator : LoFIClassifier, LoFIRegressor, or a fitted search for one
+        The fitted estimator.
+
+    X : list of networkx graphs, or GraphSet
+        The graphs whose predictions are explained.
+
+    layer, mask : int, default=0
+        Which mask, counted from 0.
+
+    target, tol, n_steps
+        As for :func:`node_attribution`.
+
+    Returns
+    -------
+    result : Bunch
+        Dictionary-like object, with the attributes
+
+        attributions : list of ndarray of shape (n_nodes,)
+            Of each graph one number for each node, in units of :func:`node_attribution`.
+        by_label : dict
+            Their mean over all nodes with a label, the largest first; of graphs without
+            labels, over all nodes under None.
+        residuals : ndarray of shape (n_graphs,)
+            As of :func:`node_attribution`: what is missed of all that is explained, whichever
+            way it takes.
+    """
+    found = fitted_lofi(estimator)
+    check_place(found, layer, mask)
+    derive = partial(_derive_by_nodes_and_mask, layer=layer, mask=mask)
+    graphs = as_graph_set(X, found.node_label, found.node_features)
+    result, (_, attributions) = _attribute(estimator, graphs, target, tol, n_steps, derive)
+    flat = np.concatenate(attributions)
+    labels: tuple[Hashable, ...] = (None,) if graphs.label_ids is None else graphs.labels
+    label_ids = np.zeros(len(flat), int) if graphs.label_ids is None else graphs.label_ids
+    means = {labels[i]: float(flat[label_ids == i].mean()) for i in np.unique(label_ids).tolist()}
+    return Bunch(
+        attributions=attributions,
+        by_label=dict(sorted(means.items(), key=lambda item: -item[1])),
+        residuals=result["residuals"],
+    )
+
+
+def _attribute(
+    estimator: Any, X: Any, target: Any, tol: float, n_steps: int, derive: Derive
+) -> tuple[dict[str, NDArray[Any]], list[list[Floats]]]:
+    """What is known of graphs, and of each column of what is derived the integrals of all nodes."""
+    estimator = fitted_lofi(estimator)
+    check_scalar(tol, "tol", Real, min_val=0, include_boundaries="neither")
+    check_scalar(n_steps, "n_steps", Integral, min_val=1)
+    graphs = as_graph_set(X, estimator.node_label, estimator.node_features)
+    # Without gradients of its parameters, which take as long.
+    module = copy.deepcopy(estimator.module_).requires_grad_(False)
+    parts, columns = [], []
+    for batch, weight in _explained(estimator, module, graphs, target):
+        parts.append(_integrate(module, batch, weight, derive, tol, n_steps))
+        columns.append(weight.argmax(dim=1).cpu().numpy())
+    explained = np.concatenate(columns)
+    baselines, outputs, residuals, n_taken, is_reached, components = (
+        np.concatenate([getattr(part, name) for part in parts])
+        for name in ("starts", "ends", "residuals", "n_steps", "is_reached", "components")
+    )
+    targets = explained
+    if is_classifier(estimator):
+        targets = estimator.classes_[explained]
+    else:
+        mean, scale = estimator._target_mean[explained], estimator._target_scale[explained]
+        outputs, baselines = mean + scale * outputs, mean + scale * baselines
+        residuals = scale * residuals
+        components = components * scale.repeat(np.diff(graphs.node_offsets))[:, None]
+    result = {
+        "outputs": outputs,
+        "baselines": baselines,
+        "residuals": residuals,
+        "n_steps": n_taken,
+        "targets": targets,
+    }
+    if not is_reached.all():
+        _warn_of_residuals(result, ~is_reached, tol, n_steps)
+    return result, [np.split(column, graphs.node_offsets[1:-1]) for column in components.T]
+
+
+def _warn_of_residuals(
+    result: dict[str, NDArray[Any]], is_bad: NDArray[np.bool_], tol: float, n_steps: int
+) -> None:
+    bad = np.flatnonzero(is_bad)
+    worst = bad[np.abs(result["residuals"][bad]).argmax()]
+    difference = result["outputs"][worst] - result["baselines"][worst]
+    remedy = f"Allow more steps than n_steps={n_steps}, or a larger tol."
+    if (result["n_steps"][bad] < n_steps).all():
+        remedy = "More steps do not help: along the path, the output jumps."
+    warnings.warn(
+        f"The attributions of {len(bad)} of {len(is_bad)} graphs do not reach tol={tol}. The worst"
+        f" are those of graph {worst}, which miss {result['residuals'][worst]:.3g} of its output"
+        f" less the baseline, {difference:.3g}. {remedy}",
+        ConvergenceWarning,
+        stacklevel=5,
+    )
+
+
+def _explained(
+    estimator: BaseLoFI, module: LoFINetwork, graphs: GraphSet, target: Any
+) -> Iterator[tuple[Batch, Tensor]]:
+    """Batches of nodes, and the weights with which outputs add up to what is explained."""
+    columns = _columns(estimator, target, len(graphs))
+    first = 0  # graph of the batch
+    for batch in estimator._node_batches(graphs, max_rows=_max_rows(module), gradients=True):
+        if columns is None:
+            with torch.no_grad():
+                some = module(batch.x, batch.egonets, batch.graphs).argmax(dim=1)
+        else:
+            some = columns[first : first + len(batch)].to(batch.x.device)
+        first += len(batch)
+        n_outputs = module.output.out_features
+        others = -1 / (n_outputs - 1) if is_classifier(estimator) else 0.0
+        weight = batch.x.new_full((len(batch), n_outputs), others)
+        weight.scatter_(1, some[:, None], 1)
+        yield batch, weight
+
+
+def _columns(estimator: BaseLoFI, target: Any, n_graphs: int) -> Tensor | None:
+    """The output to explain of each graph; None if predictions decide."""
+    if is_classifier(estimator):
+        if target is None:
+            return None
+        column_of = {label: i for i, label in enumerate(estimator.classes_.tolist())}
+        choices: dict[Hashable, int] = column_of
+        what = f"the classes {list(column_of)}"
+    else:
+        n_outputs = len(estimator._target_mean)
+        if target is None:
+            if n_outputs > 1:
+                raise ValueError(
+                    f"The estimator has {n_outputs} outputs; say with target= which of them"
+                    f" to explain, from 0 to {n_outputs - 1}."
+                )
+            target = 0
+        choices = {i: i for i in range(n_outputs)}
+        what = f"the outputs 0 to {n_outputs - 1}"
+    values = np.asarray(target)
+    if values.dtype == object and values.ndim == 0:  # a set, for instance
+        raise TypeError(f"target has to be one of {what}, or one for each graph, got {target!r}.")
+    if values.ndim > 1 or (values.ndim == 1 and len(values) != n_graphs):
+        raise ValueError(
+            f"target has the shape {values.shape}; pass one for all graphs, or one for each"
+            f" of the {n_graphs}."
+        )
+    wanted = np.broadcast_to(values, n_graphs).tolist()
+    if unknown := [one for one in wanted if one not in choices]:
+        raise ValueError(f"target={unknown[0]!r} is none of {what}.")
+    return torch.tensor([choices[one] for one in wanted], device="cpu")
+
+
+def _max_rows(module: LoFINetwork) -> int:
+    """How many nodes are computed together."""
+    return max(1, PIECE_SIZE // module.layers[0].histogram.numel())  # type: ignore[operator]
+
+
+def _integrate(
+    module: LoFINetwork, batch: Batch, weight: Tensor, derive: Derive, tol: float, n_steps: int
+) -> Integrals:
+    """Integrals along the paths of all graphs of a batch."""
+    offsets = batch.graphs[0].offsets.cpu()
+    sizes = offsets.diff().numpy()
+    n_members = batch.egonets[0].offsets.cpu()[offsets].diff().numpy().astype(np.int64)
+    n_hidden = module.layers[0].histogram.numel()  # type: ignore[operator]
+    numbers = sizes * n_hidden + n_members * NUMBERS_PER_MEMBER
+    with torch.no_grad():
+        none = batch.x.new_zeros(len(batch.x))
+        outputs = module.layer_outputs(batch.x, batch.egonets, presence=none)
+        embedding = module.pool(outputs, batch.graphs, none if module.pooling == "sum" else None)
+        baselines = (weight * module.head(embedding)).sum(dim=1).double().cpu().numpy()
+
+    def evaluate_some(graphs: Ints, t: Floats) -> tuple[Floats, Floats]:
+        rows = torch.from_numpy(graphs).to(batch.x.device)
+        copies = batch.copies(rows)
+        place = torch.from_numpy(np.where(t == 0, BESIDE_0, t)).to(batch.x)
+        presence = place[copies.graphs[0].rows()].requires_grad_()
+        output, gradients = derive(module, copies, weight[rows], presence)
+        values = np.where(t == 0, baselines[graphs], output.detach().double().cpu().numpy())
+        return values, torch.stack([*gradients], dim=1).cpu().numpy()
+
+    def evaluate(graphs: Ints, t: Floats) -> tuple[Floats, Floats]:
+        # In pieces that take as much memory as a batch may, or of about one graph.
+        piece = np.cumsum(numbers[graphs]) // max(PIECE_SIZE, int(numbers.max()))
+        bounds = [0, *(np.flatnonzero(np.diff(piece)) + 1).tolist(), len(graphs)]
+        parts = [evaluate_some(graphs[i:j], t[i:j]) for i, j in pairwise(bounds)]
+        values, gradients = zip(*parts, strict=True)
+        return np.concatenate(values), np.concatenate(gradients)
+
+    eps = torch.finfo(batch.x.dtype).eps
+    return integrate(evaluate, sizes, tol=tol, n_steps=n_steps, eps=eps)
+
+
+def _derive_by_nodes(
+    module: LoFINetwork, batch: Batch, weight: Tensor, presence: Tensor
+) -> tuple[Tensor, Sequence[Tensor]]:
+    """Outputs of all graphs, and their derivatives by the presence of nodes."""
+    outputs = module.layer_outputs(batch.x, batch.egonets, presence=presence)
+    embedding = module.pool(outputs, batch.graphs, presence)
+    explained = (weight * module.head(embedding)).sum(dim=1)
+    return explained, torch.autograd.grad(explained.sum(), presence)
+
+
+def _derive_by_nodes_and_mask(
+    module: LoFINetwork, batch: Batch, weight: Tensor, presence: Tensor, *, layer: int, mask: int
+) -> tuple[Tensor, Sequence[Tensor]]:
+    """The same, and the derivatives by the presence of nodes for one mask alone."""
+    between = module._between()
+    is_mask = torch.arange(module.node_mean.shape[1], device=batch.x.device) == mask
+    for_mask = presence.detach().clone().requires_grad_()
+    x = batch.x
+    outputs: list[Tensor] = []
+    for depth, egonets in enumerate(module._per_layer(batch.egonets)):
+        if depth > 0:
+            x = standardise(outputs[-1], between[depth - 1])
+        there = presence
+        if depth == layer:
+            there = torch.where(is_mask, for_mask[:, None], presence[:, None])
+        outputs.append(module.layers[depth](x, egonets, there))
+    embedding = module.pool(outputs, batch.graphs, presence)
+    explained = (weight * module.head(embedding)).sum(dim=1)
+    others, through_mask = torch.autograd.grad(explained.sum(), (presence, for_mask))
+    return explained, (others + through_mask, through_mask)

@@ -1,0 +1,11 @@
+from ._fingerprint import FingerprintVectorizer as FingerprintVectorizer
+from ._gram import intersection_kernel as intersection_kernel
+from ._gram import linear_kernel as linear_kernel
+from ._gram import normalize_kernel as normalize_kernel
+from ._random_walk import RandomWalkKernel as RandomWalkKernel
+from ._random_walk import RandomWalkVectorizer as RandomWalkVectorizer
+from ._shortest_path import ShortestPathVectorizer as ShortestPathVectorizer
+from ._svm import GraphKernelSVC as GraphKernelSVC
+from ._svm import GraphKernelSVR as GraphKernelSVR
+from ._wl import VertexHistogramVectorizer as VertexHistogramVectorizer
+from ._wl import WLVectorizer as WLVectorizer

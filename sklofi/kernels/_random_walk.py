@@ -1,0 +1,455 @@
+"""Random walks: as counts of walks of a fixed length, and as a kernel of walks of any length."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import replace
+from numbers import Integral, Real
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
+
+from sklofi._memory import is_too_large, memory_size
+from sklofi._storage import CHECKS, SavedEstimator
+from sklofi.egonets._incidence import adjacency
+from sklofi.graphs._graph_set import GraphSet
+from sklofi.graphs._input import as_graph_set, check_same_labelling
+from sklofi.graphs._labels import DEFAULT_NODE_LABEL
+from sklofi.graphs._warnings import warn_of_training, warn_of_unknown_labels
+from sklofi.kernels._gram import normalize_kernel
+from sklofi.kernels._vectorizer import GraphVectorizer, label_columns, labels_of, number_codes
+from sklofi.kernels._wl import known_first
+
+# Pairs of nodes whose walks are counted together (32 MiB).
+PAIRS_TOGETHER = 2**22
+
+
+# What may remain of the series of walks, relative to its sum.
+WALK_PRECISION = 1e-12
+
+
+# The factor from a term of the series to the next, in the long run. Nearer to 1, it would
+# take thousands of terms.
+LARGEST_GROWTH = 0.99
+
+
+# What it takes at its peak to count walks by their start, for each entry of the result.
+BYTES_PER_ENTRY = 80
+
+
+# What walks between the nodes of two graphs take, for each pair of nodes.
+BYTES_PER_PAIR = 40
+
+
+# Squares of counts have to be numbers, too.
+MOST_WALKS = 1e150
+
+
+class RandomWalkVectorizer(GraphVectorizer):
+    """Counts of walks by the labels on their way.
+
+    Walks may turn back and visit nodes again; a walk of k steps has k + 1 labels. Counts
+    of walks of k steps are weighted with the square root of ``decay ** k``, so that the
+    inner product is the random-walk kernel [1]_ of labelled graphs, a geometric series
+    over pairs of walks with the same labels, up to a length of `n_steps`. For the whole
+    series see :class:`RandomWalkKernel`.
+
+    Parameters
+    ----------
+    n_steps : int, default=4
+        Length of the longest walks. The number of columns can grow exponentially with it.
+
+    decay : float, default=0.1
+        Weight of a further step.
+
+    normalize : bool, default=False
+        Whether to scale vectors to unit length, walks that are in no training graph
+        included.
+
+    node_label : hashable or None, default="label"
+        Node attribute with a categorical label; see :class:`WLVectorizer`.
+
+    Attributes
+    ----------
+    n_features_out_ : int
+        Number of columns.
+
+    labels_ : list
+        The labels of the training graphs.
+
+    has_labels_ : bool
+        Whether the training graphs have labels.
+
+    References
+    ----------
+    .. [1] T. Gärtner, P. Flach, S. Wrobel, "On Graph Kernels: Hardness Results and
+       Efficient Alternatives", COLT, 2003.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from sklofi.kernels import RandomWalkVectorizer
+    >>> graph = nx.path_graph(3)
+    >>> nx.set_node_attributes(graph, {0: "a", 1: "b", 2: "a"}, "label")
+    >>> vectorizer = RandomWalkVectorizer(n_steps=2, decay=1)
+    >>> vectorizer.fit_transform([graph]).toarray()
+    array([[2., 1., 2., 2., 4., 2.]])
+    >>> vectorizer.get_feature_names_out().tolist()
+    ['a', 'b', 'a-b', 'b-a', 'a-b-a', 'b-a-b']
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_steps": [Interval(Integral, 0, None, closed="left")],
+        "decay": [Interval(Real, 0, None, closed="neither")],
+        "normalize": ["boolean"],
+        "node_label": "no_validation",
+    }
+    unary = False  # weighted counts are no counts
+
+    def __init__(
+        self,
+        n_steps: int = 4,
+        *,
+        decay: float = 0.1,
+        normalize: bool = False,
+        node_label: Hashable | None = DEFAULT_NODE_LABEL,
+    ) -> None:
+        self.n_steps = n_steps
+        self.decay = decay
+        self.normalize = normalize
+        self.node_label = node_label
+
+    def _learn(self, graphs: GraphSet) -> sp.csr_array:
+        self.labels_ = labels_of(graphs)
+        nothing = np.empty((0, 2), dtype=np.int64)
+        levels, self._walks = self._count_walks(graphs, [nothing] * self.n_steps)
+        return sp.hstack(levels, format="csr", dtype=np.float64)
+
+    def _count(self, graphs: GraphSet) -> sp.csr_array:
+        levels, _ = self._count_walks(graphs, self._walks)
+        return known_first(levels, [len(self.labels_), *map(len, self._walks)])
+
+    def _count_walks(
+        self, graphs: GraphSet, known_walks: Sequence[NDArray[np.int64]]
+    ) -> tuple[list[sp.csr_array], list[NDArray[np.int64]]]:
+        """Weighted walks of each length in each graph, and what they are made of.
+
+        A walk is the label that it starts with, and the number of the shorter walk that
+        follows. Known walks keep their numbers, others get further ones.
+        """
+        label_of, n_labels = label_columns(graphs, self.labels_)
+        n_walks = n_labels
+        steps = adjacency(graphs).astype(np.float64)
+        # Entry (v, w): how many walks of the kind w start at node v.
+        starts = sp.csr_array(
+            (np.ones(graphs.n_nodes), label_of, np.arange(graphs.n_nodes + 1)),
+            shape=(graphs.n_nodes, n_walks),
+        )
+        levels = [_sum_of_nodes(graphs, starts)]
+        walks: list[NDArray[np.int64]] = []
+        for known in known_walks:
+            _check_size(graphs, steps @ np.diff(starts.indptr), len(walks) + 1)
+            starts = steps @ starts
+            first = np.repeat(label_of, np.diff(starts.indptr)).astype(np.int64)
+            column, codes = number_codes(
+                first * n_walks + starts.indices, known[:, 0] * n_walks + known[:, 1]
+            )
+            starts = sp.csr_array(
+                (starts.data, column, starts.indptr), shape=(graphs.n_nodes, len(codes))
+            )
+            walks.append(np.column_stack(np.divmod(codes, n_walks)))
+            n_walks = max(len(codes), 1)
+            levels.append(self.decay ** (len(walks) / 2) * _sum_of_nodes(graphs, starts))
+            if starts.nnz and not levels[-1].data.max() < MOST_WALKS:
+                raise ValueError(
+                    f"There are more than {MOST_WALKS:.0e} walks of {len(walks)} steps in a graph"
+                    " (n_steps), too many to be counted. Use fewer steps."
+                )
+        return levels, walks
+
+    def _names(self) -> list[str]:
+        labels = longer = self._label_names()
+        names = list(labels)
+        for walks in self._walks:
+            longer = [f"{labels[first]}-{longer[rest]}" for first, rest in walks.tolist()]
+            names += longer
+        return names
+
+
+class RandomWalkKernel(
+    SavedEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
+):
+    """Random-walk kernel of labelled graphs: the whole geometric series.
+
+    Sums ``decay ** k`` over all pairs of walks of k steps, one in each graph, that meet
+    the same labels on their way, for all k [1]_. Pairs of walks are walks in the product
+    graph, whose nodes are the pairs of nodes with the same label; the sum is found by
+    iterating ``f = 1 + decay * A f`` over all pairs of nodes of all graphs at once. That takes
+    time quadratic in the number of nodes: for larger sets, see
+    :class:`RandomWalkVectorizer`.
+
+    Parameters
+    ----------
+    decay : float or None, default=None
+        Weight of a further step. The series converges only if this is below 1 over the
+        product of the spectral radii of both graphs, and has to stay 1 % away from that.
+        By default half of what the training graphs allow.
+
+    normalize : bool, default=False
+        Whether to scale the kernel so that each graph has similarity 1 with itself.
+
+    node_label : hashable or None, default="label"
+        Node attribute with a categorical label; see :class:`WLVectorizer`.
+
+    Attributes
+    ----------
+    decay_ : float
+        The weight that is used.
+
+    References
+    ----------
+    .. [1] T. Gärtner, P. Flach, S. Wrobel, "On Graph Kernels: Hardness Results and
+       Efficient Alternatives", COLT, 2003.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> from sklofi.kernels import RandomWalkKernel
+    >>> RandomWalkKernel(decay=0.5).fit_transform([nx.path_graph(1), nx.path_graph(2)])
+    array([[1., 2.],
+           [2., 8.]])
+    """
+
+    _saved_classes = (GraphSet,)
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "decay": [Interval(Real, 0, None, closed="neither"), None],
+        "normalize": ["boolean"],
+        "node_label": "no_validation",
+    }
+
+    def __init__(
+        self,
+        decay: float | None = None,
+        *,
+        normalize: bool = False,
+        node_label: Hashable | None = DEFAULT_NODE_LABEL,
+    ) -> None:
+        self.decay = decay
+        self.normalize = normalize
+        self.node_label = node_label
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Keep the training graphs.
+
+        Parameters
+        ----------
+        X : list of networkx graphs, or GraphSet
+            Training graphs.
+
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+        """
+        self.__dict__.pop("decay_", None)  # a fit that fails leaves nothing half-fitted
+        graphs = as_graph_set(X, self.node_label, is_training=True)
+        warn_of_training(X, graphs, type(self).__name__, uses_edge_labels=False)
+        return self._fit(graphs)
+
+    def _fit(self, graphs: GraphSet) -> Self:
+        self._validate_params()
+        _check_pairs(graphs, graphs)
+        radii = spectral_radii(graphs)
+        # Without edges there are no steps to weigh.
+        decay = self.decay or 0.5 / max(radii.max() ** 2, 1)
+        # Without the names of nodes, which may be anything and could not be saved.
+        self._graphs, self._labels = replace(graphs, node_names=None), labels_of(graphs)
+        self._largest_radius = radii.max()
+        self._self = self._self_similarities(graphs, decay) if self.normalize else None
+        self._n_steps(decay, radii, self._largest_radius)
+        self.decay_ = decay
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> NDArray[np.float64]:
+        """Keep the training graphs and compare them with each other.
+
+        Parameters
+        ----------
+        X : list of networkx graphs, or GraphSet
+            Training graphs.
+
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        kernel : ndarray of shape (n_graphs, n_graphs)
+        """
+        return self.fit(X).transform(X)
+
+    def fit_graphs(self, graphs: GraphSet) -> NDArray[np.float64]:
+        """As :meth:`fit_transform`, for those who have warned a user of the graphs themselves."""
+        graphs = as_graph_set(graphs, self.node_label)
+        return self._fit(graphs).transform(graphs)
+
+    def transform(self, X: Any) -> NDArray[np.float64]:
+        """Compare graphs with the training graphs.
+
+        Parameters
+        ----------
+        X : list of networkx graphs, or GraphSet
+            Graphs.
+
+        Returns
+        -------
+        kernel : ndarray of shape (n_graphs, n_training_graphs)
+        """
+        check_is_fitted(self)
+        graphs = as_graph_set(X, self.node_label)
+        check_same_labelling(graphs, self._graphs.label_ids is not None, type(self).__name__)
+        warn_of_unknown_labels(
+            graphs, self._labels, type(self).__name__, "finds no walk through their nodes"
+        )
+        _check_pairs(graphs, self._graphs)
+        n_steps = self._n_steps(self.decay_, spectral_radii(graphs), self._largest_radius)
+        rows = [
+            np.hstack([self._walks(a, b, self.decay_, n_steps) for b in _blocks(self._graphs)])
+            for a in _blocks(graphs)
+        ]
+        kernel = np.vstack(rows)
+        if self.normalize:
+            self_x = self._self_similarities(graphs, self.decay_)
+            kernel = normalize_kernel(kernel, self_x, self._self)
+        return kernel
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "decay_")
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = False
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:  # a column for each training graph
+        return len(self._graphs)
+
+    def _n_steps(
+        self,
+        decay: float,
+        radii: NDArray[np.float64],
+        other_radii: NDArray[np.float64] | np.float64,
+    ) -> int:
+        """Number of steps after which nothing that counts is left of the series.
+
+        In undirected graphs the term of k steps is at most growth ** k times that of
+        none, and so the rest is at most growth ** (k + 1) / (1 - growth) times that.
+        """
+        growths = decay * radii * other_radii
+        graph = int(np.argmax(growths))
+        growth = growths[graph]
+        if growth > LARGEST_GROWTH:
+            raise ValueError(
+                f"Walks of graph {graph} grow too fast (spectral radius up to"
+                f" {radii[graph]:.4g}) for the series to converge with decay={decay:.4g}. Use a"
+                f" decay below {LARGEST_GROWTH * decay / growth:.4g}, or walks of a fixed length:"
+                " RandomWalkVectorizer."
+            )
+        if growth == 0:
+            return 0
+        return int(np.ceil(np.log(WALK_PRECISION * (1 - growth)) / np.log(growth)))
+
+    def _self_similarities(self, graphs: GraphSet, decay: float) -> NDArray[np.float64]:
+        radii = spectral_radii(graphs)
+        n_steps = self._n_steps(decay, radii, radii)
+        singles = (graphs[[row]] for row in range(len(graphs)))
+        return np.array([self._walks(g, g, decay, n_steps)[0, 0] for g in singles])
+
+    def _walks(self, a: GraphSet, b: GraphSet, decay: float, n_steps: int) -> NDArray[np.float64]:
+        label_a, label_b = (label_columns(graphs, self._labels)[0] for graphs in (a, b))
+        start = (label_a[:, None] == label_b).astype(np.float64)
+        step_a, step_b = (adjacency(graphs).astype(np.float64) for graphs in (a, b))
+        walks, added, step = start.copy(), start, 0
+        # Walks along directed edges may come to their growth rate later.
+        while step < n_steps or added.sum() > WALK_PRECISION * walks.sum():
+            added = decay * start * (step_b @ (step_a @ added).T).T
+            walks += added
+            step += 1
+            if not added.any():
+                break
+        by_graph = np.add.reduceat(walks, a.node_offsets[:-1], axis=0)
+        return np.add.reduceat(by_graph, b.node_offsets[:-1], axis=1)
+
+
+def _check_size(graphs: GraphSet, n_kinds: NDArray[np.float64], n_steps: int) -> None:
+    """Refuse walks of more kinds than fit, given an upper bound for those of each node."""
+    needed = BYTES_PER_ENTRY * n_kinds.sum()
+    if is_too_large(needed):
+        graph = int(np.add.reduceat(n_kinds, graphs.node_offsets[:-1]).argmax())
+        raise MemoryError(
+            f"Walks of {n_steps} steps could be of {n_kinds.sum():,.0f} kinds, counted at each"
+            f" node, which take {needed / 2**30:.1f} GiB; this machine has"
+            f" {memory_size() / 2**30:.1f} GiB of memory. The most are in graph {graph}. Use"
+            " fewer steps (n_iter of a kernel machine), or labels that more nodes share."
+        )
+
+
+def _sum_of_nodes(graphs: GraphSet, rows: sp.csr_array) -> sp.csr_array:
+    """Add the rows of the nodes of each graph."""
+    sums = sp.csr_array(
+        (rows.data, rows.indices, rows.indptr[graphs.node_offsets]),
+        shape=(len(graphs), rows.shape[1]),
+        copy=True,
+    )
+    sums.sum_duplicates()
+    return sums
+
+
+def spectral_radii(graphs: GraphSet) -> NDArray[np.float64]:
+    """An upper bound of the spectral radius of each graph's adjacency matrix.
+
+    For a matrix A without negative entries and any positive x, the radius is at most the
+    largest entry of (A x) / x (Collatz and Wielandt); iterating tightens the bound. A + 1
+    instead of A keeps x positive and the iteration from swinging.
+    """
+    steps = adjacency(graphs).astype(np.float64)
+    n_nodes = np.diff(graphs.node_offsets)
+    x = np.ones(graphs.n_nodes)
+    bound = np.full(len(graphs), np.inf)
+    for _ in range(100):
+        grown = x + steps @ x
+        bound = np.minimum(bound, np.maximum.reduceat(grown / x, graphs.node_offsets[:-1]))
+        largest = np.maximum.reduceat(grown, graphs.node_offsets[:-1])
+        x = np.maximum(grown / np.repeat(largest, n_nodes), 1e-200)
+    return bound - 1
+
+
+CHECKS[GraphSet] = GraphSet.check_arrays
+
+
+def _check_pairs(a: GraphSet, b: GraphSet) -> None:
+    """Refuse graphs whose pairs of nodes do not fit."""
+    n_a, n_b = (int(np.diff(graphs.node_offsets).max()) for graphs in (a, b))
+    needed = BYTES_PER_PAIR * n_a * n_b
+    if is_too_large(needed):
+        raise MemoryError(
+            f"Graphs of {n_a:,} and {n_b:,} nodes have {n_a * n_b:,} pairs of nodes, whose walks"
+            f" take {needed / 2**30:.1f} GiB; this machine has {memory_size() / 2**30:.1f} GiB of"
+            " memory. Leave out the largest graphs, or use RandomWalkVectorizer."
+        )
+
+
+def _blocks(graphs: GraphSet) -> Iterator[GraphSet]:
+    """Parts of a set with about as many nodes as a block has on each side."""
+    side = int(PAIRS_TOGETHER**0.5)
+    part_of = graphs.node_offsets[:-1] // side
+    for rows in np.split(np.arange(len(graphs)), np.flatnonzero(np.diff(part_of)) + 1):
+        yield graphs[rows]

@@ -1,0 +1,185 @@
+"""Sparse matrices of counts, and their products with dense ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+# How torch.embedding_bag calls its way to reduce.
+_SUM = 0
+
+
+@dataclass(frozen=True, eq=False)
+class CountMatrix:
+    """Sparse matrix of counts, for products with dense matrices that have gradients.
+
+    ``counts @ x`` sums rows of ``x``. On CPU this is several times faster than a product
+    with a sparse tensor of torch, forwards and above all backwards, where torch builds
+    the transpose anew each time.
+
+    Parameters
+    ----------
+    offsets : Tensor of shape (n_rows + 1,)
+        The entries of row ``i`` are those from ``offsets[i]`` up to ``offsets[i + 1]``.
+
+    columns : Tensor of shape (n_entries,)
+        Column of each entry.
+
+    counts : Tensor of shape (n_entries,)
+        The entries.
+
+    transposed : CountMatrix, default=None
+        The same matrix, transposed; only gradients need it.
+    """
+
+    offsets: Tensor
+    columns: Tensor
+    counts: Tensor
+    transposed: CountMatrix | None = None
+
+    @classmethod
+    def from_scipy(cls, matrix: Any) -> CountMatrix:
+        """Convert a scipy.sparse matrix or array."""
+
+        def convert(csr: Any, transposed: CountMatrix | None = None) -> CountMatrix:
+            return cls(
+                torch.from_numpy(csr.indptr.astype("int32")),
+                torch.from_numpy(csr.indices.astype("int32")),
+                torch.from_numpy(csr.data.astype("float32")),
+                transposed,
+            )
+
+        return convert(matrix.tocsr(), convert(matrix.T.tocsr()))
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __matmul__(self, x: Tensor) -> Tensor:
+        return _Product.apply(self, x)
+
+    def to(self, device: str | torch.device) -> CountMatrix:
+        return CountMatrix(
+            self.offsets.to(device),
+            self.columns.to(device),
+            self.counts.to(device),
+            None if self.transposed is None else self.transposed.to(device),
+        )
+
+    def rows(self) -> Tensor:
+        """Row of each entry."""
+        rows = torch.arange(len(self), device=self.offsets.device)
+        return rows.repeat_interleave(self.offsets.diff(), output_size=len(self.columns))
+
+    def row_sums(self) -> Tensor:
+        """Sum of the entries of each row."""
+        return self.counts.new_zeros(len(self)).index_add(0, self.rows(), self.counts)
+
+    def column_sums(self, row_weights: Tensor, n_columns: int) -> Tensor:
+        """Sum of the entries of each column, with weights for the rows."""
+        # In 64 bits, so that the order of the rows does not matter.
+        entries = self.counts.double() * row_weights.double()[self.rows()]
+        return entries.new_zeros(n_columns).index_add(0, self.columns, entries)
+
+    def scale_columns(self, factors: Tensor) -> CountMatrix:
+        """The same matrix with a factor for each column, without its transpose."""
+        counts = self.counts * factors[self.columns]
+        return CountMatrix(self.offsets, self.columns, counts)
+
+    def take_blocks(self, blocks: Tensor, rows: Tensor, columns: Tensor) -> CountMatrix:
+        """Some blocks of a block-diagonal matrix, perhaps several times.
+
+        Parameters
+        ----------
+        blocks : Tensor of shape (n_taken,)
+            Which blocks.
+
+        rows, columns : Tensor of shape (n_blocks + 1,)
+            Where the rows and the columns of each block begin, and where the last ones end.
+
+        Returns
+        -------
+        matrix : CountMatrix
+            Their block-diagonal matrix.
+        """
+        sizes = self.offsets.diff()[take_rows(rows, blocks)[0]]
+        entries, taken = take_rows(self.offsets[rows], blocks)
+        first_columns = F.pad(columns.diff()[blocks].cumsum(0), (1, 0))[:-1]
+        shift = (first_columns - columns[blocks]).repeat_interleave(taken.diff())
+        return CountMatrix(
+            F.pad(sizes.cumsum(0), (1, 0)).to(self.offsets.dtype),
+            (self.columns[entries] + shift).to(self.columns.dtype),
+            self.counts[entries],
+            None if self.transposed is None else self.transposed.take_blocks(blocks, columns, rows),
+        )
+
+    def pieces(self, n_rows: int) -> list[CountMatrix]:
+        """The same matrix in pieces of some rows each."""
+        if len(self) <= n_rows:
+            return [self]
+        starts = [*range(0, len(self), n_rows), len(self)]
+        return [
+            CountMatrix(
+                self.offsets[i : j + 1] - start, self.columns[start:stop], self.counts[start:stop]
+            )
+            for (i, j), (start, stop) in zip(
+                pairwise(starts), pairwise(self.offsets[starts].tolist()), strict=True
+            )
+        ]
+
+    def sum_rows(self, x: Tensor) -> Tensor:
+        """The product itself, without gradients."""
+        # Of all ways to write this in torch, the fastest on CPU (benchmarks/bench_sparse.py).
+        # Not through torch.nn.functional, whose checks take as long as a small product.
+        return torch.embedding_bag(
+            x,
+            self.columns,
+            self.offsets,
+            mode=_SUM,
+            per_sample_weights=self.counts if x.dtype == self.counts.dtype else self.counts.to(x),
+            include_last_offset=True,
+        )[0]
+
+    def sum_rows_backward(self, gradient: Tensor) -> Tensor:
+        """Gradient of the product with respect to the dense matrix."""
+        if self.transposed is None:
+            raise RuntimeError("This CountMatrix was made without its transpose.")
+        return self.transposed.sum_rows(gradient.contiguous())
+
+
+def take_rows(offsets: Tensor, segments: Tensor) -> tuple[Tensor, Tensor]:
+    """Positions of the items of some segments of a flat array, and their new offsets.
+
+    >>> take_rows(torch.tensor([0, 2, 5, 6]), torch.tensor([2, 0]))
+    (tensor([5, 0, 1]), tensor([0, 1, 3]))
+    """
+    starts = offsets[segments].long()
+    lengths = offsets[segments + 1].long() - starts
+    taken = F.pad(lengths.cumsum(0), (1, 0))
+    shift = (starts - taken[:-1]).repeat_interleave(lengths)
+    return torch.arange(len(shift), device=shift.device) + shift, taken
+
+
+class _Product(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, matrix: CountMatrix, x: Tensor) -> Tensor:
+        ctx.matrix = matrix
+        return matrix.sum_rows(x)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[None, Tensor]:
+        _refuse_second_derivatives()
+        return None, ctx.matrix.sum_rows_backward(gradient)
+
+
+def _refuse_second_derivatives() -> None:
+    # Autograd records a backward only for create_graph=True.
+    if torch.is_grad_enabled():
+        raise RuntimeError(
+            "A CountMatrix has no second derivatives (create_graph=True); a LoFILayer has them"
+            " if egonets are a sparse tensor."
+        )

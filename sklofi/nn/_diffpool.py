@@ -1,0 +1,199 @@
+"""DiffPool: nodes merged level by level."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from math import ceil
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch_geometric.nn import DenseSAGEConv, SAGEConv, SimpleConv
+
+from sklofi.nn._flat import FlatGraphs, FlatNetwork, Norm, Outputs, Perceptron, pool
+
+DENSE_POOLINGS: dict[str, Any] = {"sum": torch.sum, "mean": torch.mean, "max": torch.amax}
+
+
+class DiffPool(FlatNetwork):
+    r"""GraphSAGE, whose nodes are merged into clusters level by level.
+
+    On each level :math:`l`, one stack of GraphSAGE layers describes the nodes and another
+    assigns them to the clusters that are the nodes of the next level:
+
+    .. math::
+        Z^{(l)} &= \mathrm{GNN}_\mathrm{embed}(A^{(l)}, X^{(l)}), &
+        S^{(l)} &= \mathrm{softmax}(\mathrm{GNN}_\mathrm{pool}(A^{(l)}, X^{(l)})), \\
+        X^{(l+1)} &= {S^{(l)}}^\top Z^{(l)}, &
+        A^{(l+1)} &= {S^{(l)}}^\top A^{(l)} S^{(l)}.
+
+    The vector of a graph is the maximum of :math:`Z^{(l)}` over the nodes, for all levels side
+    by side; a perceptron gives the outputs. In training, `forward` returns a penalty, too: the
+    mean over the graphs, weighted as their losses are, of
+
+    .. math::
+        \sum_l \frac{1}{n_l^2} \lVert A^{(l)} - S^{(l)} {S^{(l)}}^\top \rVert_F
+        + \frac{1}{n_l} \sum_i \mathrm{entropy}\bigl(S^{(l)}_i\bigr),
+
+    where :math:`n_l` is the number of nodes on the level. The nodes of the graphs themselves are
+    never made a dense matrix of pairs: :math:`A S` is a sum over edges, and
+
+    .. math::
+        \lVert A - S S^\top \rVert_F^2
+        = \lVert A \rVert_F^2 - 2\, \mathrm{tr}(S^\top A S) + \lVert S^\top S \rVert_F^2.
+
+    Parameters
+    ----------
+    n_features : int
+        Number of features of a node.
+    n_outputs : int
+        Number of classes or targets.
+    n_layers : int, default=3
+        Number of layers of each stack; all but the last with ReLU and batch normalisation. The
+        outputs of all layers are put side by side.
+    n_hidden : int, default=64
+        Width of all layers but the last.
+    n_last : int, default=128
+        Width of the last layer of the stacks that describe nodes.
+    n_poolings : int, default=1
+        How often nodes are merged.
+    n_clusters : int, default=8
+        Number of clusters that the nodes of a graph are assigned to. The authors take a tenth of
+        the nodes of the largest graph for one pooling, and a quarter for two.
+    cluster_ratio : float, default=0.1
+        The number of clusters of the next pooling as a share of the number before.
+    pooling : {"max", "mean", "sum"}, default="max"
+        What makes one vector of those of the nodes of a level.
+    n_dense : int, default=50
+        Width of the hidden layer of the perceptron.
+    dropout : float, default=0
+        Share of the hidden layer of the perceptron to drop in training.
+    penalty : float, default=1
+        Weight of the penalty.
+
+    References
+    ----------
+    R. Ying, J. You, C. Morris, X. Ren, W. L. Hamilton, J. Leskovec. Hierarchical Graph
+    Representation Learning with Differentiable Pooling. NeurIPS 2018.
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        n_outputs: int,
+        *,
+        n_layers: int = 3,
+        n_hidden: int = 64,
+        n_last: int = 128,
+        n_poolings: int = 1,
+        n_clusters: int = 8,
+        cluster_ratio: float = 0.1,
+        pooling: str = "max",
+        n_dense: int = 50,
+        dropout: float = 0.0,
+        penalty: float = 1.0,
+    ) -> None:
+        super().__init__()
+        self.dropout = dropout
+        self.pooling = pooling
+        self.penalty = penalty
+        hidden = [n_hidden] * (n_layers - 1)
+        n_described = sum(hidden) + n_last
+        self.neighbours = SimpleConv(aggr="sum")
+        self.describers = nn.ModuleList()
+        self.assigners = nn.ModuleList()
+        n_inputs, convolution, n_assigned = n_features, SAGEConv, n_clusters
+        for _ in range(n_poolings):
+            self.describers.append(SageStack(convolution, [n_inputs, *hidden, n_last]))
+            stack = SageStack(convolution, [n_inputs, *hidden, n_assigned])
+            self.assigners.append(Assigner(stack, sum(hidden) + n_assigned, n_assigned))
+            n_inputs, convolution = n_described, DenseSAGEConv
+            n_assigned = ceil(cluster_ratio * n_assigned)
+        self.describers.append(SageStack(convolution, [n_inputs, *hidden, n_last]))
+        self.output = Perceptron((n_poolings + 1) * n_described, n_dense, n_outputs, dropout)
+        # Stacks keep inputs, means over neighbours and results of layers, for nodes and for
+        # clusters, of which a graph has hardly more than nodes.
+        self.numbers_per_node = 2 * n_features + 12 * n_described + 8 * n_clusters
+        self.numbers_per_edge = 2 * (n_features + sum(hidden)) + n_clusters
+
+    def forward(self, graphs: FlatGraphs, generator: torch.Generator | None = None) -> Outputs:
+        embedding, penalty = self.levels(graphs)
+        outputs = self.head(embedding, generator)
+        return (outputs, self.penalty * penalty) if self.training else outputs
+
+    def embed(self, graphs: FlatGraphs, generator: torch.Generator | None = None) -> Tensor:
+        return self.levels(graphs)[0]
+
+    def levels(self, graphs: FlatGraphs) -> tuple[Tensor, Tensor]:
+        """The vectors of graphs, and the penalty, which is 0 unless in training."""
+        weight = graphs.node_weight()
+        z = self.describers[0](graphs.x, graphs.edge_index, weight)  # (n_nodes, n_described)
+        vectors, penalty = [pool(z, graphs, self.pooling)], z.new_zeros(())
+        sizes = torch.bincount(graphs.graph, minlength=graphs.n_graphs)
+        n_nodes = sizes.tolist()
+        links = graphs.graph[graphs.edge_index[0]]
+        links = torch.bincount(links, minlength=graphs.n_graphs).to(z.dtype)
+        x, adjacency = graphs.x, graphs.edge_index
+        for level, assigner in enumerate(self.assigners):
+            log_s = assigner(x, adjacency, weight)
+            s = log_s.exp()
+            if level == 0:
+                entropy = pool(-(s * log_s).sum(1, keepdim=True), graphs, "mean")
+                # Graph by graph: padded to the size of the largest, there would be far more nodes.
+                parts = torch.cat([z, self.neighbours(s, graphs.edge_index), s], 1)
+                pairs = zip(s.split(n_nodes), parts.split(n_nodes), strict=True)
+                merged = torch.stack([shares.mT @ part for shares, part in pairs])
+            else:
+                entropy = -(s * log_s).sum(2).mean(1)
+                sizes, links = torch.full_like(sizes, s.shape[1]), adjacency.square().sum((1, 2))
+                merged = s.mT @ torch.cat([z, adjacency @ s, s], 2)
+            # Entry (i, j) of an adjacency is what cluster i gets from j.
+            x, adjacency, overlap = merged.split([z.shape[-1], s.shape[-1], s.shape[-1]], 2)
+            if self.training:
+                square = overlap.square().sum((1, 2)) + links
+                square = square - 2 * adjacency.diagonal(0, 1, 2).sum(1)
+                # The difference may be a rounding error, where the root has no gradient.
+                distance = square.clamp(min=torch.finfo(square.dtype).eps).sqrt()
+                distance = distance / sizes.to(z.dtype) ** 2
+                penalty = penalty + graphs.weighted_mean(distance)
+                penalty = penalty + graphs.weighted_mean(entropy.flatten())
+            if graphs.weight is not None:
+                weight = graphs.weight.repeat_interleave(x.shape[1])  # of clusters
+            z = self.describers[level + 1](x, adjacency, weight)
+            vectors.append(DENSE_POOLINGS[self.pooling](z, 1))
+        return torch.cat(vectors, 1), penalty
+
+
+class SageStack(nn.Module):
+    """Layers of GraphSAGE, their outputs side by side.
+
+    The convolution is that of PyTorch Geometric for a list of edges or for dense matrices.
+    """
+
+    def __init__(
+        self, convolution: type[SAGEConv] | type[DenseSAGEConv], widths: list[int]
+    ) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(convolution(*shape) for shape in pairwise(widths))
+        self.norms = nn.ModuleList(Norm(width) for width in widths[1:-1])
+
+    def forward(self, x: Tensor, edges: Tensor, weight: Tensor | None = None) -> Tensor:
+        outputs = []
+        for layer, norm in zip(self.layers[:-1], self.norms, strict=True):
+            x = torch.relu(layer(x, edges))
+            x = norm(x.flatten(0, -2), weight).view_as(x)
+            outputs.append(x)
+        return torch.cat([*outputs, self.layers[-1](x, edges)], -1)
+
+
+class Assigner(nn.Module):
+    """Logarithms of the shares of nodes in clusters."""
+
+    def __init__(self, stack: SageStack, n_inputs: int, n_clusters: int) -> None:
+        super().__init__()
+        self.stack = stack
+        self.output = nn.Linear(n_inputs, n_clusters)
+
+    def forward(self, x: Tensor, edges: Tensor, weight: Tensor | None = None) -> Tensor:
+        return F.log_softmax(self.output(self.stack(x, edges, weight)), -1)

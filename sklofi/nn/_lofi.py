@@ -1,0 +1,240 @@
+"""The LoFI layer: the formula, line by line."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from sklofi.nn._count_matrix import CountMatrix
+from sklofi.nn._lofi_autograd import PIECE_SIZE, fast_lofi
+
+KERNELS = ("intersection", "l1")
+
+
+# Cosines lie in [-1, 1]: at a temperature of 1 a node would start out spread almost
+# evenly over the words, and histograms would hold little but the size of an egonet.
+INITIAL_TEMPERATURE = 5.0
+
+
+# How far from the data it was drawn from a parameter starts, as a share of its size: masks
+# that were drawn from the same egonet have to be able to part.
+INITIAL_NOISE = 0.5
+
+
+class LoFILayer(nn.Module):
+    r"""Localized feature-based histogram intersection.
+
+    Each mask :math:`j` holds a dictionary of words :math:`w_i`, a learned histogram
+    :math:`f_j` over these words and a temperature :math:`t_j`. A node is softly assigned
+    to the words by cosine similarity, an egonet is the histogram of its members, and the
+    node's new feature is how well that histogram fits the learned one:
+
+    .. math::
+        s(x_u)_i &= \mathrm{softmax}_i \bigl( t_j \cos(x_u, w_i) \bigr) \\
+        h_v &= \sum_{u \in N_v} s(x_u) \\
+        z_{v,j} &= K(h_v, f_j)
+
+    with :math:`K(h, f) = \tfrac12 (|h|_1 + |f|_1 - |h - f|_1)` for
+    ``kernel="intersection"`` (which is :math:`\sum_i \min(h_i, f_i)`), and
+    :math:`K(h, f) = 1 - \tfrac12 |h - f|_1` for ``kernel="l1"``.
+
+    Parameters
+    ----------
+    n_features : int
+        Width of the node features.
+
+    n_masks : int
+        Number of masks, the width of the output.
+
+    n_words : int
+        Number of words in each mask's dictionary.
+
+    kernel : {"l1", "intersection"}, default="l1"
+        How histograms are compared.
+
+    generator : torch.Generator, default=None
+        Source of the initial values, on the device where they start; None is torch's global
+        generator.
+
+    dtype : torch.dtype, default=None
+        Of the parameters; None is torch's default.
+
+    Attributes
+    ----------
+    dictionary : Parameter of shape (n_masks, n_words, n_features)
+
+    histogram : Parameter of shape (n_masks, n_words)
+        Non-negative; :meth:`clip_histogram_` restores this after an optimiser's step.
+
+    temperature : Parameter of shape (n_masks,)
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        n_masks: int,
+        n_words: int,
+        kernel: str = "l1",
+        *,
+        generator: torch.Generator | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        _check_choice("kernel", kernel, KERNELS)
+        self.kernel = kernel
+        kind = _kind(generator, dtype)
+        self.dictionary = nn.Parameter(torch.empty(n_masks, n_words, n_features, **kind))
+        self.histogram = nn.Parameter(torch.empty(n_masks, n_words, **kind))
+        self.temperature = nn.Parameter(torch.empty(n_masks, **kind))
+        self.reset_parameters(generator)
+
+    @torch.no_grad()
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        n_words = self.histogram.shape[1]
+        self.dictionary.normal_(generator=generator)
+        self.histogram.uniform_(0, 2 / n_words, generator=generator)
+        self.temperature.fill_(INITIAL_TEMPERATURE)
+
+    @torch.no_grad()
+    def start_at_data_(
+        self,
+        x: Tensor,
+        egonets: CountMatrix,
+        egonet_counts: Tensor,
+        keys: Tensor,
+        generator: torch.Generator | None = None,
+    ) -> None:
+        """Start words near nodes, and learned histograms near egonets, of given graphs.
+
+        Histograms drawn from nowhere can be far from all egonets, which may have dozens
+        of members, and then compare nothing but sizes.
+
+        Parameters
+        ----------
+        x : Tensor of shape (n_nodes, n_features)
+            Features of nodes, or of classes of equal nodes.
+
+        egonets : CountMatrix of shape (n_egonets, n_nodes)
+            Egonets in terms of their members.
+
+        egonet_counts : Tensor of shape (n_egonets,)
+            How often each egonet occurs.
+
+        keys : Tensor of shape (n_nodes,)
+            Numbers that tell nodes apart, whatever their order; see :func:`draw`.
+
+        generator : torch.Generator, default=None
+            Source of what is drawn; None is torch's global generator.
+        """
+        n_masks, _, n_features = self.dictionary.shape
+        member_counts = egonets.column_sums(egonet_counts, len(x))
+        words = x[draw(member_counts, keys, self.histogram.numel(), generator)]
+        kind = _kind(generator, self.dictionary.dtype)
+        noise = torch.empty(self.dictionary.shape, **kind).normal_(generator=generator)
+        self.dictionary.copy_(noise * (INITIAL_NOISE * n_features**-0.5))
+        self.dictionary.add_(F.normalize(words, dim=-1).view_as(self.dictionary))
+
+        factor = torch.empty(self.histogram.shape, **kind)
+        factor.uniform_(1 - INITIAL_NOISE, 1 + INITIAL_NOISE, generator=generator)
+        self.histogram.copy_(factor)
+        drawn = draw(egonet_counts, next_keys(keys, egonets), n_masks, generator)
+        for mask, egonet in enumerate(drawn.tolist()):
+            members = slice(*egonets.offsets[egonet : egonet + 2].tolist())
+            own = slice(mask, mask + 1)
+            assignment = self.assign(x[egonets.columns[members]], own)[:, 0]
+            self.histogram[mask] *= egonets.counts[members].to(x.dtype) @ assignment
+
+    def assign(self, x: Tensor, masks: slice = slice(None)) -> Tensor:
+        """Soft assignment of nodes to words, of shape (n_nodes, n_masks, n_words)."""
+        x = F.normalize(x, dim=-1)  # (n_nodes, n_features)
+        words = F.normalize(self.dictionary[masks], dim=-1)  # (n_masks, n_words, n_features)
+        cosine = (x @ words.flatten(0, 1).T).unflatten(1, words.shape[:2])
+        return torch.softmax(self.temperature[masks, None] * cosine, dim=-1)
+
+    def clip_histogram_(self) -> None:
+        """Project the learned histogram back onto the non-negative numbers."""
+        self.histogram.detach().clamp_(min=0)
+
+    def forward(
+        self, x: Tensor, egonets: Tensor | CountMatrix, presence: Tensor | None = None
+    ) -> Tensor:
+        """Compare every egonet with every mask.
+
+        Parameters
+        ----------
+        x : Tensor of shape (n_nodes, n_features)
+            Features of nodes, or of classes of equal nodes.
+
+        egonets : sparse Tensor or CountMatrix of shape (n_egonets, n_nodes)
+            How often each node, or class of nodes, is a member of each egonet. Both give
+            the same result; a CountMatrix is faster, but has no second derivatives.
+
+        presence : Tensor of shape (n_nodes,) or (n_nodes, n_masks), default=None
+            How much of each node is there, from 0 to 1, for all masks or for each; by
+            default all of it.
+
+        Returns
+        -------
+        z : Tensor of shape (n_egonets, n_masks)
+        """
+        if isinstance(egonets, CountMatrix) and (presence is None or presence.ndim == 1):
+            parameters = (self.dictionary, self.histogram, self.temperature)
+            return fast_lofi(x, [egonets], self.kernel, [parameters], presence=presence)[0]
+        assignment = self.assign(x)  # (n_nodes, n_masks, n_words)
+        if presence is not None:
+            assignment = assignment * presence.view(len(x), -1, 1)
+        # A node is assigned alike in every egonet that it belongs to, so the histograms
+        # of all egonets are one sparse product.
+        h = (egonets @ assignment.flatten(1)).unflatten(1, self.histogram.shape)
+        difference = (h - self.histogram).abs().sum(-1)  # (n_egonets, n_masks)
+        if self.kernel == "l1":
+            return 1 - difference / 2
+        return (h.sum(-1) + self.histogram.abs().sum(-1) - difference) / 2
+
+    def extra_repr(self) -> str:
+        n_masks, n_words, n_features = self.dictionary.shape
+        return f"{n_features}, {n_masks}, {n_words}, kernel={self.kernel!r}"
+
+
+def _kind(generator: torch.Generator | None, dtype: torch.dtype | None) -> dict[str, Any]:
+    """Device and dtype of tensors that are filled by a generator, whatever torch's defaults."""
+    return {"device": None if generator is None else generator.device, "dtype": dtype}
+
+
+def draw(
+    counts: Tensor, keys: Tensor, n_draws: int, generator: torch.Generator | None = None
+) -> Tensor:
+    """Positions of things, drawn as often as they occur.
+
+    They are drawn along the order of their keys, so that neither their numbering matters
+    nor whether equal ones were merged: only what is there.
+    """
+    order = keys.argsort().cpu()
+    ends = counts.cpu().double()[order].cumsum(0)
+    places = ends.new_empty(n_draws).uniform_(generator=generator) * ends[-1]
+    return order[torch.searchsorted(ends, places, right=True).clamp_max(len(order) - 1)]
+
+
+def first_keys(x: Tensor) -> Tensor:
+    """Numbers that differ where rows do."""
+    directions = torch.linspace(1, 2, x.shape[1], dtype=torch.float64, device=x.device)
+    pieces = x.split(max(1, PIECE_SIZE // x.shape[1]))  # of rows: one number is left of each
+    return torch.cat([torch.sin(directions * (1 + piece.double())).sum(1) for piece in pieces])
+
+
+def next_keys(keys: Tensor, egonets: CountMatrix) -> Tensor:
+    """Numbers that differ where egonets do, from those of their members.
+
+    A mean and a small factor, so that rounding does not grow from layer to layer.
+    """
+    sums = egonets.sum_rows(torch.stack([torch.sin(keys), torch.ones_like(keys)], dim=1))
+    total, size = sums.unbind(1)
+    return 3 * total / size.clamp_min(1) + torch.sin(size)
+
+
+def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
+    if value not in choices:
+        raise ValueError(f"{name} has to be one of {choices}, got {value!r}.")

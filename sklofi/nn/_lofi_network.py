@@ -1,0 +1,376 @@
+"""The network: LoFI layers, pooling and a head."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from sklofi.nn._count_matrix import CountMatrix
+from sklofi.nn._lofi import LoFILayer, _check_choice, _kind, first_keys, next_keys
+from sklofi.nn._lofi_autograd import Constants, fast_lofi, standardise
+
+POOLINGS = ("sum", "mean", "max")
+
+
+READOUTS = ("all", "last")
+
+
+Matrices = CountMatrix | Sequence[CountMatrix]
+
+
+def max_pool(graphs: CountMatrix, x: Tensor) -> Tensor:
+    """Largest value of the nodes of each graph.
+
+    Parameters
+    ----------
+    graphs : CountMatrix of shape (n_graphs, n_nodes)
+        How many nodes of each class a graph has; no graph is empty.
+
+    x : Tensor of shape (n_nodes, n_features)
+        Features of nodes, or of classes of equal nodes.
+
+    Returns
+    -------
+    pooled : Tensor of shape (n_graphs, n_features)
+    """
+    graph = graphs.rows()
+    entries = x[graphs.columns]  # (n_entries, n_features)
+    zeros = x.new_zeros(len(graphs), x.shape[1])
+    with torch.no_grad():
+        largest = zeros.scatter_reduce(
+            0, graph[:, None].expand_as(entries), entries, reduce="amax", include_self=False
+        )
+        # All nodes that share the maximum, but for rounding, share its gradient.
+        lowest = largest - 100 * torch.finfo(x.dtype).eps * (1 + largest.abs())
+        share = (entries >= lowest[graph]) * graphs.counts[:, None].to(x.dtype)
+        share /= zeros.index_add(0, graph, share)[graph]
+    mean = zeros.index_add(0, graph, share * entries)
+    return mean + (largest - mean).detach()  # the maximum itself, without rounding
+
+
+class LoFINetwork(nn.Module):
+    r"""Stacked LoFI layers, pooled per graph, with a perceptron as head.
+
+    .. math::
+        Z^{(1)} &= \mathrm{LoFI}_1 (X), \quad
+        Z^{(l+1)} = \mathrm{LoFI}_{l+1} \bigl( (Z^{(l)} - \mu_l) / \sigma_l \bigr) \\
+        g &= \bigl[ \mathrm{pool}(Z^{(1)}), \dots, \mathrm{pool}(Z^{(L)}) \bigr] \\
+        \hat y &= W_2 \, \mathrm{relu} ( W_1 \, (g - \mu) / \sigma + b_1 ) + b_2
+
+    where all constants :math:`\mu` and :math:`\sigma` are 0 and 1 until
+    :meth:`start_at_data_` and :meth:`calibrate_` set them. The output is raw: logits for
+    classes, values for regression.
+
+    Parameters
+    ----------
+    n_features : int
+        Width of the node features.
+
+    n_outputs : int
+        Number of classes or regression targets.
+
+    n_layers, n_masks, n_words : int
+        Number of layers, masks in each layer, and words in each mask's dictionary.
+
+    kernel : {"l1", "intersection"}, default="l1"
+        How histograms are compared; see :class:`LoFILayer`.
+
+    pooling : {"sum", "mean", "max"}, default="sum"
+        How the nodes of a graph become one vector.
+
+    readout : {"all", "last"}, default="all"
+        Whether the head sees the pooled output of every layer or of the last one.
+
+    dropout : float, default=0.0
+        Share of the node features that are dropped after each layer in training.
+
+    generator : torch.Generator, default=None
+        Source of the initial values, on the device where they start; None is torch's global
+        generator.
+
+    dtype : torch.dtype, default=None
+        Of the parameters; None is torch's default.
+    """
+
+    node_mean: Tensor
+    node_scale: Tensor
+    embedding_mean: Tensor
+    embedding_scale: Tensor
+
+    def __init__(
+        self,
+        n_features: int,
+        n_outputs: int,
+        *,
+        n_layers: int = 5,
+        n_masks: int = 16,
+        n_words: int = 8,
+        kernel: str = "l1",
+        pooling: str = "sum",
+        readout: str = "all",
+        dropout: float = 0.0,
+        generator: torch.Generator | None = None,
+        dtype: torch.dtype | None = None,
+    ) -> None:
+        super().__init__()
+        _check_choice("pooling", pooling, POOLINGS)
+        _check_choice("readout", readout, READOUTS)
+        self.kernel = kernel
+        self.pooling = pooling
+        self.readout = readout
+        self.dropout = dropout
+        widths = [n_features] + [n_masks] * (n_layers - 1)
+        kind = _kind(generator, dtype)
+        self.layers = nn.ModuleList(
+            LoFILayer(width, n_masks, n_words, kernel, generator=generator, dtype=dtype)
+            for width in widths
+        )
+        self.register_buffer("node_mean", torch.zeros(n_layers - 1, n_masks, **kind))
+        self.register_buffer("node_scale", torch.ones(n_layers - 1, n_masks, **kind))
+        n_embedding = n_masks * (n_layers if readout == "all" else 1)
+        self.register_buffer("embedding_mean", torch.zeros(n_embedding, **kind))
+        self.register_buffer("embedding_scale", torch.ones(n_embedding, **kind))
+        # skip_init, because nn.Linear fills itself from the global generator.
+        kind["device"] = self.embedding_mean.device  # it does not know torch's default
+        self.hidden = nn.utils.skip_init(nn.Linear, n_embedding, n_embedding, **kind)
+        self.output = nn.utils.skip_init(nn.Linear, n_embedding, n_outputs, **kind)
+        self._reset_head(generator)
+
+    def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        for layer in self.layers:
+            layer.reset_parameters(generator)  # type: ignore[operator]
+        for mean, scale in (
+            (self.node_mean, self.node_scale),
+            (self.embedding_mean, self.embedding_scale),
+        ):
+            mean.zero_()
+            scale.fill_(1)
+        self._reset_head(generator)
+
+    @torch.no_grad()
+    def _reset_head(self, generator: torch.Generator | None) -> None:
+        for linear in (self.hidden, self.output):
+            bound = linear.in_features**-0.5  # as nn.Linear does
+            linear.weight.uniform_(-bound, bound, generator=generator)
+            linear.bias.uniform_(-bound, bound, generator=generator)
+
+    @torch.no_grad()
+    def start_at_data_(
+        self,
+        x: Tensor,
+        egonets: Matrices,
+        graphs: Matrices,
+        weight: Tensor,
+        generator: torch.Generator | None = None,
+    ) -> None:
+        """Choose initial values by example graphs, layer by layer.
+
+        Words start near nodes and learned histograms near egonets. What deeper layers get
+        is brought to zero mean and unit variance: the outputs of a layer all shrink as an
+        egonet grows, so that without this they point in nearly the same direction, and
+        the cosine sees nothing but directions.
+
+        Parameters
+        ----------
+        x, egonets, graphs
+            As for :meth:`forward`.
+
+        weight : Tensor of shape (n_graphs,)
+            Weights of the graphs.
+
+        generator : torch.Generator, default=None
+            Source of what is drawn; None is torch's global generator.
+        """
+        keys = first_keys(x)
+        steps = zip(self.layers, self._per_layer(egonets), self._per_layer(graphs), strict=True)
+        for depth, (layer, matrix, in_graphs) in enumerate(steps):
+            counts = in_graphs.column_sums(weight, len(matrix)).to(x.dtype)
+            layer.start_at_data_(x, matrix, counts, keys, generator)  # type: ignore[operator]
+            if depth == len(self.layers) - 1:
+                break
+            z = layer(x, matrix)
+            mean = counts @ z / counts.sum()
+            scale = (counts @ (z - mean).square() / counts.sum()).sqrt()
+            # What is constant but for rounding stays as it is: less its mean, nothing but
+            # rounding would be left, for the next layer to stretch to unit vectors.
+            is_constant = scale <= 1e-5 * (1 + mean.abs())
+            self.node_mean[depth] = mean.masked_fill(is_constant, 0)
+            self.node_scale[depth] = scale.masked_fill(is_constant, 1)
+            x = standardise(z, self._between()[depth])
+            keys = next_keys(keys, matrix)
+
+    @torch.no_grad()
+    def calibrate_(self, mean: Tensor, scale: Tensor) -> None:
+        """Set the constants that bring pooled vectors to zero mean and unit variance.
+
+        Batch normalisation would do the same anew for every batch, but then a graph's
+        output would depend on its neighbours in the batch and on their weights.
+        """
+        self.embedding_mean.copy_(mean)
+        self.embedding_scale.copy_(scale)
+
+    def constrain_(self) -> None:
+        """Make all learned histograms non-negative again, after an optimiser's step."""
+        for layer in self.layers:
+            layer.clip_histogram_()  # type: ignore[operator]
+
+    def embed(
+        self,
+        x: Tensor,
+        egonets: Matrices,
+        graphs: Matrices,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:
+        """Pooled vectors of the graphs, the input of the head.
+
+        The arguments are those of :meth:`forward`; the result is of shape
+        (n_graphs, n_layers * n_masks), or (n_graphs, n_masks) for ``readout="last"``.
+        """
+        egonets, graphs = self._per_layer(egonets), self._per_layer(graphs)
+        if self.training and self.dropout > 0:
+            return self.pool(self._dropped(x, egonets, generator), graphs)
+        if self.pooling == "max":
+            return self.pool(self.layer_outputs(x, egonets), graphs)
+        return self._join(self.layer_outputs(x, egonets, graphs), graphs[-1])
+
+    def forward(
+        self,
+        x: Tensor,
+        egonets: Matrices,
+        graphs: Matrices,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:
+        """Outputs of all graphs of a batch.
+
+        What is called a node here may as well be a class of nodes that are alike at that
+        depth. The classes then differ from layer to layer, and so do the matrices.
+
+        Parameters
+        ----------
+        x : Tensor of shape (n_nodes, n_features)
+            Features of the nodes of all graphs.
+
+        egonets : CountMatrix of shape (n_nodes, n_nodes), or sequence of them
+            Egonets in terms of their members. In a sequence each layer takes the next
+            one; where they run out, the last is used again.
+
+        graphs : CountMatrix of shape (n_graphs, n_nodes), or sequence of them
+            Graphs in terms of their nodes, as each layer gives them.
+
+        generator : torch.Generator, default=None
+            Source of the dropout; None is torch's global generator.
+
+        Returns
+        -------
+        outputs : Tensor of shape (n_graphs, n_outputs)
+        """
+        return self.head(self.embed(x, egonets, graphs, generator))
+
+    def head(self, embedding: Tensor) -> Tensor:
+        """Outputs of graphs from their pooled vectors."""
+        standardised = (embedding - self.embedding_mean) / self.embedding_scale
+        return self.output(torch.relu(self.hidden(standardised)))
+
+    def layer_outputs(
+        self,
+        x: Tensor,
+        egonets: Matrices,
+        graphs: Matrices | None = None,
+        *,
+        first_layer: int = 0,
+        presence: Tensor | None = None,
+    ) -> list[Tensor]:
+        """Outputs of all layers, or of those from `first_layer` on; without dropout.
+
+        Parameters
+        ----------
+        x : Tensor of shape (n_nodes, n_features)
+            Features of the nodes; for a deeper first layer, outputs of the one below it.
+
+        egonets
+            As for :meth:`forward`.
+
+        graphs : CountMatrix of shape (n_graphs, n_nodes), or sequence of them, default=None
+            If given, outputs are summed over graphs.
+
+        first_layer : int, default=0
+            Where to begin; beyond the last layer there is nothing.
+
+        presence : Tensor of shape (n_nodes,), default=None
+            How much of each node is a member of egonets, from 0 to 1; by default all of
+            it. Nodes have to be nodes then, the same in every layer, not classes of them.
+
+        Returns
+        -------
+        outputs : list of Tensor of shape (n_egonets, n_masks), or (n_graphs, n_masks)
+        """
+        if first_layer == len(self.layers):
+            return []
+        between = self._between()
+        if first_layer > 0:
+            x = standardise(x, between[first_layer - 1])
+        layers = [(one.dictionary, one.histogram, one.temperature) for one in self.layers]
+        outputs = fast_lofi(
+            x,
+            self._per_layer(egonets)[first_layer:],
+            self.kernel,
+            layers[first_layer:],  # type: ignore[arg-type]
+            None if graphs is None else self._per_layer(graphs)[first_layer:],
+            between[first_layer:],
+            presence,
+        )
+        return list(outputs)
+
+    def pool(
+        self, outputs: Sequence[Tensor], graphs: Matrices, presence: Tensor | None = None
+    ) -> Tensor:
+        """Pooled vectors of the graphs, from the outputs of all layers.
+
+        Where nodes are there in part, sums and means are weighted by how much; the largest
+        value is that of all nodes.
+        """
+        graphs = self._per_layer(graphs)
+        if self.pooling == "max":
+            return self._join([*map(max_pool, graphs, outputs)], graphs[-1])
+        if presence is not None:
+            outputs = [z * presence[:, None] for z in outputs]
+        pooled = [matrix @ z for matrix, z in zip(graphs, outputs, strict=True)]
+        return self._join(pooled, graphs[-1], presence)
+
+    def _join(
+        self, pooled: Sequence[Tensor], graphs: CountMatrix, presence: Tensor | None = None
+    ) -> Tensor:
+        """The vectors of the layers that are read out, as one."""
+        embedding = pooled[-1] if self.readout == "last" else torch.cat([*pooled], dim=1)
+        if self.pooling != "mean":
+            return embedding
+        size = graphs.row_sums()[:, None] if presence is None else graphs @ presence[:, None]
+        return embedding / size
+
+    def _per_layer(self, matrices: Matrices) -> list[CountMatrix]:
+        if isinstance(matrices, CountMatrix):
+            matrices = [matrices]
+        last = len(matrices) - 1
+        return [matrices[min(depth, last)] for depth in range(len(self.layers))]
+
+    def _between(self) -> list[Constants]:
+        """What standardises the outputs of each layer as inputs of the next."""
+        return list(zip(self.node_mean, self.node_scale, strict=True))
+
+    def _dropped(
+        self, x: Tensor, egonets: Sequence[CountMatrix], generator: torch.Generator | None
+    ) -> list[Tensor]:
+        """Outputs of all layers, some of whose numbers are dropped on the way."""
+        outputs: list[Tensor] = []
+        between = self._between()
+        for depth, (layer, matrix) in enumerate(zip(self.layers, egonets, strict=True)):
+            z = layer(x, matrix)
+            # As functional.dropout, which cannot be given a generator.
+            keep = torch.empty_like(z).bernoulli_(1 - self.dropout, generator=generator)
+            keep /= 1 - self.dropout
+            outputs.append(z * keep)
+            if depth < len(between):  # what is dropped is at the mean, not far from all others
+                x = standardise(z, between[depth]) * keep
+        return outputs

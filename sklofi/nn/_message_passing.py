@@ -1,0 +1,434 @@
+"""Networks that pass messages along edges, on the layers of PyTorch Geometric.
+
+Each is a :class:`StackedNetwork`, and differs from the others in its layer and in what is
+pooled.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch_geometric.nn import GATConv, GCNConv, GINConv, SAGEConv
+from torch_geometric.nn.conv.gcn_conv import gcn_norm
+
+from sklofi.nn._flat import ALL, LAYERS, FlatGraphs, Norm, Perceptron, StackedNetwork, drop, widths
+
+
+class DeepMultisets(StackedNetwork):
+    r"""A graph as the multiset of its nodes, without edges.
+
+    .. math::
+        h_G = \sum_{v \in G} \phi(x_v), \qquad y_G = \rho(h_G)
+
+    with perceptrons :math:`\phi` of `n_layers` layers and :math:`\rho` of two.
+
+    Parameters
+    ----------
+    n_features, n_outputs : int
+        Width of nodes and of outputs.
+
+    n_layers : int, default=1
+        Layers over nodes.
+
+    n_hidden : int, default=128
+        Width of the hidden layers.
+
+    dropout : float, default=0.0
+        Share of hidden numbers that are dropped in training.
+
+    pooling : {"sum", "mean", "max"}, default="sum"
+        How nodes become a graph.
+
+    References
+    ----------
+    M. Zaheer, S. Kottur, S. Ravanbakhsh, B. Poczos, R. Salakhutdinov, A. Smola, Deep Sets,
+    NeurIPS 2017; as in F. Errica, M. Podda, D. Bacciu, A. Micheli, A Fair Comparison of
+    Graph Neural Networks for Graph Classification, ICLR 2020.
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        n_outputs: int,
+        *,
+        n_layers: int = 1,
+        n_hidden: int = 128,
+        dropout: float = 0.0,
+        pooling: str = "sum",
+    ) -> None:
+        layers = [nn.Linear(*width) for width in widths(n_features, n_hidden, n_layers)]
+        output = Perceptron(n_hidden, n_hidden, n_outputs, dropout)
+        super().__init__(layers, output, dropout=dropout, pooling=pooling)
+        self.numbers_per_node = 3 * n_layers * n_hidden
+
+    def edges(self, graphs: FlatGraphs) -> tuple[Tensor | None, ...]:
+        return ()
+
+
+class GCN(StackedNetwork):
+    r"""Graph convolutional network.
+
+    .. math::
+        H' = \mathrm{ReLU} \bigl( \hat D^{-1/2} \hat A \hat D^{-1/2} H W + b \bigr), \qquad
+        \hat A = A + I
+
+    Nodes that have a loop already get no second one. In directed graphs :math:`\hat D`
+    counts the edges that come in.
+
+    Parameters
+    ----------
+    n_features, n_outputs : int
+        Width of nodes and of outputs.
+
+    n_layers : int, default=3
+        Number of convolutions.
+
+    n_hidden : int, default=64
+        Width of the hidden layers.
+
+    dropout : float, default=0.0
+        Share of hidden numbers that are dropped in training.
+
+    pooling : {"sum", "mean", "max"}, default="mean"
+        How nodes become a graph. The paper classifies nodes and has none.
+
+    References
+    ----------
+    T. Kipf, M. Welling, Semi-Supervised Classification with Graph Convolutional Networks,
+    ICLR 2017.
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        n_outputs: int,
+        *,
+        n_layers: int = 3,
+        n_hidden: int = 64,
+        dropout: float = 0.0,
+        pooling: str = "mean",
+    ) -> None:
+        # The weights of edges are the same in all layers: `edges` finds them once.
+        layers = [
+            GCNConv(*width, normalize=False) for width in widths(n_features, n_hidden, n_layers)
+        ]
+        output = Perceptron(n_hidden, n_hidden, n_outputs, dropout)
+        super().__init__(layers, output, dropout=dropout, pooling=pooling)
+        # Sums keep no messages: there are those of one layer at a time. Loops are edges, too.
+        self.numbers_per_edge = 2 * n_hidden
+        self.numbers_per_node = 4 * n_layers * n_hidden + self.numbers_per_edge
+
+    def edges(self, graphs: FlatGraphs) -> tuple[Tensor | None, ...]:
+        return gcn_norm(graphs.edge_index, num_nodes=len(graphs.x), dtype=graphs.x.dtype)
+
+
+class GraphSAGE(StackedNetwork):
+    r"""Sample and aggregate, here with all neighbours instead of a sample.
+
+    .. math::
+        h'_v = \mathrm{ReLU} \bigl( W_1 h_v + W_2
+        \underset{u \in \mathcal{N}(v)}{\mathrm{aggregate}} \, h_u + b \bigr)
+
+    The outputs of all layers are pooled, side by side, as in the comparison of Errica et
+    al., which has no sampling and no scaling of nodes to unit length either. With
+    ``aggregation="max"`` neighbours pass a layer with ReLU first, as in the paper.
+
+    Parameters
+    ----------
+    n_features, n_outputs : int
+        Width of nodes and of outputs.
+
+    n_layers : int, default=3
+        Number of convolutions.
+
+    n_hidden : int, default=64
+        Width of the hidden layers.
+
+    aggregation : {"mean", "max", "sum"}, default="mean"
+        How the neighbours of a node become one vector.
+
+    dropout : float, default=0.0
+        Share of hidden numbers that are dropped in training.
+
+    pooling : {"sum", "mean", "max"}, default="max"
+        How nodes become a graph.
+
+    References
+    ----------
+    W. Hamilton, R. Ying, J. Leskovec, Inductive Representation Learning on Large Graphs,
+    NeurIPS 2017; F. Errica, M. Podda, D. Bacciu, A. Micheli, A Fair Comparison of Graph
+    Neural Networks for Graph Classification, ICLR 2020.
+    """
+
+    pooled = LAYERS
+
+    def __init__(
+        self,
+        n_features: int,
+        n_outputs: int,
+        *,
+        n_layers: int = 3,
+        n_hidden: int = 64,
+        aggregation: str = "mean",
+        dropout: float = 0.0,
+        pooling: str = "max",
+    ) -> None:
+        layers = [
+            SAGEConv(*width, aggr=aggregation, project=aggregation == "max")
+            for width in widths(n_features, n_hidden, n_layers)
+        ]
+        output = Perceptron(n_layers * n_hidden, n_hidden, n_outputs, dropout)
+        super().__init__(layers, output, dropout=dropout, pooling=pooling)
+        self.numbers_per_node = 2 * n_features + 6 * n_layers * n_hidden
+        self.numbers_per_edge = max(n_features, n_hidden)
+        if aggregation == "max":  # keeps the messages
+            self.numbers_per_edge = n_features + n_layers * n_hidden
+
+
+class NormedPerceptron(nn.Sequential):
+    """Layers one after the other, of which those that normalise are given weights."""
+
+    def forward(self, x: Tensor, weight: Tensor | None = None) -> Tensor:
+        for layer in self:
+            x = layer(x, weight) if isinstance(layer, Norm) else layer(x)
+        return x
+
+
+class GINLayer(GINConv):
+    """A GIN convolution whose update is a perceptron with batch normalisation."""
+
+    def __init__(self, n_inputs: int, n_hidden: int, train_eps: bool) -> None:
+        update = NormedPerceptron(
+            nn.Linear(n_inputs, n_hidden),
+            Norm(n_hidden),
+            nn.ReLU(),
+            nn.Linear(n_hidden, n_hidden),
+            Norm(n_hidden),
+        )
+        super().__init__(update, train_eps=train_eps)
+
+    def reset_parameters_(self, generator: torch.Generator | None = None) -> None:
+        self.eps.zero_()  # a buffer if it is not trained
+
+    def forward(self, x: Tensor, edge_index: Tensor, weight: Tensor | None = None) -> Tensor:
+        near = self.propagate(edge_index, x=(x, x))  # (n_nodes, n_inputs)
+        return self.nn(near + (1 + self.eps) * x, weight)
+
+
+class Readout(nn.Linear):
+    """A linear map that is zero at first.
+
+    Sums over graphs are large. With random weights the loss would begin far above that of a
+    guess, and on small data sets it hardly comes down again.
+    """
+
+    def reset_parameters_(self, generator: torch.Generator | None = None) -> None:
+        nn.init.zeros_(self.weight)
+        nn.init.zeros_(self.bias)
+
+
+class GIN(StackedNetwork):
+    r"""Graph isomorphism network.
+
+    .. math::
+        h^{(k+1)}_v &= \mathrm{ReLU} \Bigl( \mathrm{MLP}_k \Bigl( (1 + \epsilon_k) h^{(k)}_v
+        + \sum_{u \in \mathcal{N}(v)} h^{(k)}_u \Bigr) \Bigr) \\
+        y_G &= \sum_{k=0}^{n_\mathrm{layers}} W_k \sum_{v \in G} h^{(k)}_v + b
+
+    where :math:`h^{(0)}` are the node features, and each MLP has two layers, with batch
+    normalisation behind both. The readouts of all layers are one linear map of their pooled
+    nodes side by side, which is zero at first. Dropout acts on these; in the published code,
+    on the scores of each layer, where a single output of a regression would be dropped as a
+    whole.
+
+    Parameters
+    ----------
+    n_features, n_outputs : int
+        Width of nodes and of outputs.
+
+    n_layers : int, default=4
+        Number of convolutions.
+
+    n_hidden : int, default=32
+        Width of the hidden layers.
+
+    train_eps : bool, default=False
+        Whether the weight of the node itself is learned (GIN-epsilon), or is one (GIN-0).
+
+    dropout : float, default=0.5
+        Share of the pooled numbers that are dropped in training.
+
+    pooling : {"sum", "mean", "max"}, default="sum"
+        How nodes become a graph. In the paper, "mean" for social networks.
+
+    References
+    ----------
+    K. Xu, W. Hu, J. Leskovec, S. Jegelka, How Powerful are Graph Neural Networks?,
+    ICLR 2019.
+    """
+
+    pooled = ALL
+    drops_nodes = False
+    layer_class: type[GINLayer] = GINLayer
+
+    def __init__(
+        self,
+        n_features: int,
+        n_outputs: int,
+        *,
+        n_layers: int = 4,
+        n_hidden: int = 32,
+        train_eps: bool = False,
+        dropout: float = 0.5,
+        pooling: str = "sum",
+    ) -> None:
+        layers = [
+            self.layer_class(*width, train_eps) for width in widths(n_features, n_hidden, n_layers)
+        ]
+        output = Readout(n_features + n_layers * n_hidden, n_outputs)
+        super().__init__(layers, output, dropout=dropout, pooling=pooling)
+        self.numbers_per_node = 3 * n_features + 10 * n_layers * n_hidden
+        self.numbers_per_edge = max(n_features, n_hidden)
+
+    def edges(self, graphs: FlatGraphs) -> tuple[Tensor | None, ...]:
+        return graphs.edge_index, graphs.node_weight()
+
+    def head(self, embedding: Tensor, generator: torch.Generator | None = None) -> Tensor:
+        return self.output(drop(embedding, self.dropout, self.training, generator))
+
+
+class SGINLayer(GINLayer):
+    """A GIN convolution over neighbours and their neighbours."""
+
+    def forward(  # type: ignore[override]
+        self, x: Tensor, edge_index: Tensor, n_returns: Tensor, weight: Tensor | None = None
+    ) -> Tensor:
+        near = self.propagate(edge_index, x=(x, x))  # (n_nodes, n_inputs)
+        # All walks of two steps, without those that lead back to where they began.
+        far = self.propagate(edge_index, x=(near, near)) - n_returns * x
+        return self.nn((1 + self.eps) * x + near + far, weight)
+
+
+class SGIN(GIN):
+    r"""GIN with an enlarged neighbourhood, (s)GIN.
+
+    The paper enlarges the neighbourhood over which a layer aggregates, so that less
+    information between nodes is lost on the way; nothing is added to the loss. A node
+    aggregates its neighbours, and theirs except itself:
+
+    .. math::
+        h'_v = \mathrm{ReLU} \Bigl( \mathrm{MLP} \Bigl( (1 + \epsilon) h_v
+        + \sum_{u \in \mathcal{N}(v)} h_u
+        + \sum_{u \in \mathcal{N}(v)} \sum_{w \in \mathcal{N}(u), w \ne v} h_w
+        \Bigr) \Bigr)
+
+    or :math:`A + A^2 - \mathrm{diag}(A^2)` in place of :math:`A`, as in the code of the
+    authors: a node that is reached in several ways counts several times. The rest is
+    :class:`GIN`.
+
+    Parameters
+    ----------
+    n_features, n_outputs : int
+        Width of nodes and of outputs.
+
+    n_layers : int, default=4
+        Number of convolutions.
+
+    n_hidden : int, default=32
+        Width of the hidden layers.
+
+    train_eps : bool, default=False
+        Whether the weight of the node itself is learned, or is one.
+
+    dropout : float, default=0.5
+        Share of the pooled numbers that are dropped in training.
+
+    pooling : {"sum", "mean", "max"}, default="sum"
+        How nodes become a graph.
+
+    References
+    ----------
+    X. Di, P. Yu, R. Bu, M. Sun, Mutual Information Maximization in Graph Neural Networks,
+    IJCNN 2020.
+    """
+
+    layer_class = SGINLayer
+
+    def edges(self, graphs: FlatGraphs) -> tuple[Tensor | None, ...]:
+        return graphs.edge_index, count_returns(graphs), graphs.node_weight()
+
+
+def count_returns(graphs: FlatGraphs) -> Tensor:
+    """How many walks of two steps lead from a node back to it, of shape (n_nodes, 1)."""
+    n_nodes = len(graphs.x)
+    source, target = graphs.edge_index
+    names = (source * n_nodes + target).sort().values
+    back = target * n_nodes + source
+    n_back = torch.searchsorted(names, back, right=True) - torch.searchsorted(names, back)
+    n_returns = graphs.x.new_zeros(n_nodes)
+    return n_returns.index_add(0, target, n_back.to(graphs.x.dtype))[:, None]
+
+
+class GAT(StackedNetwork):
+    r"""Graph attention network.
+
+    .. math::
+        \alpha_{vu} &= \underset{u \in \mathcal{N}(v) \cup \{v\}}{\mathrm{softmax}} \;
+        \mathrm{LeakyReLU} \bigl( a^\top [W h_v, W h_u] \bigr) \\
+        h'_v &= \mathrm{ELU} \Bigl( \sum_{u \in \mathcal{N}(v) \cup \{v\}}
+        \alpha_{vu} W h_u + b \Bigr)
+
+    in each of `n_heads` heads, whose outputs stand side by side. This is the attention of
+    the paper (``GATConv``), not its later correction (``GATv2Conv``), in which the order of
+    the neighbours may depend on the node. Dropout acts on nodes, not on attention.
+
+    Parameters
+    ----------
+    n_features, n_outputs : int
+        Width of nodes and of outputs.
+
+    n_layers : int, default=3
+        Number of convolutions.
+
+    n_hidden : int, default=16
+        Width of each head; the hidden layers are ``n_heads * n_hidden`` wide.
+
+    n_heads : int, default=4
+        Number of heads.
+
+    dropout : float, default=0.0
+        Share of hidden numbers that are dropped in training.
+
+    pooling : {"sum", "mean", "max"}, default="mean"
+        How nodes become a graph. The paper classifies nodes and has none.
+
+    References
+    ----------
+    P. Velickovic, G. Cucurull, A. Casanova, A. Romero, P. Lio, Y. Bengio, Graph Attention
+    Networks, ICLR 2018.
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        n_outputs: int,
+        *,
+        n_layers: int = 3,
+        n_hidden: int = 16,
+        n_heads: int = 4,
+        dropout: float = 0.0,
+        pooling: str = "mean",
+    ) -> None:
+        n_all = n_heads * n_hidden
+        layers = [
+            GATConv(n_inputs, n_hidden, heads=n_heads)
+            for n_inputs, _ in widths(n_features, n_all, n_layers)
+        ]
+        output = Perceptron(n_all, n_all, n_outputs, dropout)
+        super().__init__(layers, output, dropout=dropout, pooling=pooling)
+        self.numbers_per_edge = n_layers * (2 * n_all + 6 * n_heads)
+        self.numbers_per_node = 6 * n_layers * n_all + self.numbers_per_edge  # and loops
+
+    def activate(self, x: Tensor) -> Tensor:
+        return F.elu(x)

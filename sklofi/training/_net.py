@@ -1,0 +1,191 @@
+"""The skorch net that trains on batches of graphs."""
+
+from __future__ import annotations
+
+from itertools import islice
+from traceback import walk_tb
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin, RegressorMixin
+from skorch import NeuralNet
+from skorch.callbacks import Callback, EpochTimer, PassthroughScoring
+from skorch.utils import TeeGenerator
+from torch import Tensor
+
+from sklofi.training._callbacks import AverageWeights, EndOfTraining, statistics_of
+from sklofi.training._dataset import Batch, BatchLoader, EncodedGraphs
+
+# In about how many graphs the statistics are found that belong to averaged weights.
+N_STATISTICS = 512
+
+
+class GraphNet(NeuralNet):
+    """The skorch net that the estimators hold.
+
+    What it adds to skorch: batches of graphs, weighted losses, weights kept within their
+    bounds, a validation score, and randomness from its own generator alone.
+
+    The module takes the inputs of a batch and a generator, and gives outputs, in training
+    perhaps with a penalty to add to the loss. Its methods are `embed` (vectors of the graphs)
+    and `constrain_` (called after each step of the optimiser).
+    """
+
+    is_part_ = False  # whether a training sees a part of the training graphs only
+
+    def get_default_callbacks(self) -> list[tuple[str, Callback]]:
+        return [
+            ("average_weights", AverageWeights()),  # first: all others see the average
+            ("epoch_timer", EpochTimer()),
+            ("train_loss", PassthroughScoring("train_loss", on_train=True)),
+            ("valid_loss", PassthroughScoring("valid_loss")),
+            ("valid_score", PassthroughScoring("valid_score", lower_is_better=False)),
+        ]
+
+    def get_split_datasets(self, X: Any, y: Any = None, **params: Any) -> tuple[Any, Any]:
+        return X  # the estimator has split already: (training, validation or None)
+
+    def get_iterator(self, dataset: EncodedGraphs, training: bool = False) -> BatchLoader:
+        iterator: BatchLoader = super().get_iterator(dataset, training=training)
+        iterator.network = self.module_
+        return iterator
+
+    def on_train_begin(self, net: NeuralNet, **kwargs: Any) -> None:
+        # Dropout draws on the device of the net, so it needs a generator of its own. The
+        # seed is not drawn, because that would change the order of the batches.
+        seed = self.iterator_train__generator.initial_seed() + len(self.history)
+        self.dropout_generator_ = torch.Generator(self.device).manual_seed(seed)
+        self.is_interrupted_ = False
+
+    def fit_loop(self, *args: Any, **kwargs: Any) -> NeuralNet:
+        try:
+            return super().fit_loop(*args, **kwargs)
+        except EndOfTraining:
+            raise
+        except KeyboardInterrupt as error:
+            # A callback of the user's ends a training in the same way, but after an epoch.
+            is_complete = bool(self.history) and "train_loss" in self.history[-1]
+            theirs = {id(callback) for _, callback in self.user_callbacks()}
+            frames = [frame for frame, _ in walk_tb(error.__traceback__)]
+            by_them = any(id(frame.f_locals.get("self")) in theirs for frame in frames)
+            self.is_interrupted_ = not (is_complete and by_them)
+            raise
+
+    def user_callbacks(self) -> list[tuple[str, Callback]]:
+        """The callbacks that are neither the net's own nor here for one training only."""
+        others = self.own_names() | {name for name, _ in getattr(self, "listeners_", [])}
+        return [item for item in self.callbacks_ if item[0] not in others]
+
+    def own_names(self) -> set[str]:
+        return {name for name, _ in self.get_default_callbacks()}
+
+    def on_train_end(self, net: NeuralNet, **kwargs: Any) -> None:
+        del self.dropout_generator_  # belongs to a device, so it must not be pickled
+        self.module_.eval()
+        if self.history and "train_loss" not in self.history[-1]:
+            del self.history[-1]  # interrupted in the middle
+
+    def on_epoch_begin(self, net: NeuralNet, **kwargs: Any) -> None:
+        if self.history:
+            # What was recorded per batch has been averaged; a long fit would drown in it.
+            self.history[-1]["batches"].clear()
+        super().on_epoch_begin(net, **kwargs)
+
+    def train_step(self, batch: Any, **params: Any) -> dict[str, Tensor]:
+        # As skorch does, but without what only other optimisers than ours need.
+        for group in self.optimizer_.param_groups:
+            for parameter in group["params"]:
+                parameter.grad = None
+        step: dict[str, Tensor] = self.train_step_single(batch, **params)
+        self.notify(
+            "on_grad_computed",
+            named_parameters=TeeGenerator(self.get_all_learnable_params()),
+            batch=batch,
+            training=True,
+        )
+        self.optimizer_.step()
+        self.module_.constrain_()
+        return step
+
+    def _set_training(self, training: bool = True) -> None:
+        # skorch sets the mode of all modules before every batch; our criteria have none.
+        if self.module_.training != training:
+            super()._set_training(training)
+
+    def validation_step(self, batch: Any, **params: Any) -> dict[str, Tensor]:
+        step = super().validation_step(batch, **params)
+        graphs, y = batch
+        scores = self.scores(step["y_pred"].cpu(), y)
+        self.history.record_batch("valid_score", (graphs.weight * scores).mean().item())
+        return step
+
+    def infer(self, x: Batch, **params: Any) -> Any:
+        generator = self.dropout_generator_ if self.module_.training else None
+        return self.module_(*x.to(self.device).inputs, generator)
+
+    def embed(self, dataset: EncodedGraphs) -> Tensor:
+        """The pooled vectors of all graphs, before the head."""
+        self.module_.eval()
+        with torch.no_grad():
+            batches = (batch.to(self.device) for batch, _ in self.get_iterator(dataset))
+            return torch.cat([self.module_.embed(*batch.inputs).cpu() for batch in batches])
+
+    def find_statistics(self, dataset: EncodedGraphs) -> None:
+        """Find the statistics of layers that normalise, if there are any, for the present weights.
+
+        Batches are as large as in prediction, or as in training if that is larger, so that a
+        full batch remains one. They are drawn by a generator of their own: batches of graphs
+        that are sorted by class would be unlike each other. Some hundred graphs are enough,
+        unless few of all may have most of the weight.
+
+        In `partial_fit`, where there may be few graphs, what was found in those before counts
+        as much as a batch.
+        """
+        if not statistics_of(self.module_):
+            return
+        n_graphs, n_nodes = len(dataset), int(dataset.graphs.node_offsets[-1])
+        n_fitting = self.iterator_valid__max_rows * n_graphs // n_nodes
+        size = max(self.batch_size, min(self.iterator_valid__batch_size, n_fitting))
+        loader = BatchLoader(dataset, size, torch.Generator().manual_seed(0))
+        loader.network = self.module_
+        n_batches = None if dataset.is_weighted else max(1, N_STATISTICS // size)
+        batches = (batch.to(self.device).inputs for batch, _ in islice(loader, n_batches))
+        has_earlier = self.is_part_ and len(self.history) > 1
+        earlier = self.batch_size / (self.batch_size + n_graphs) if has_earlier else 0.0
+        self.module_.find_statistics_(batches, earlier)
+
+    def get_loss(self, y_pred: Any, y_true: Tensor, X: Batch, training: bool = False) -> Tensor:
+        y_pred, penalty = y_pred if isinstance(y_pred, tuple) else (y_pred, None)
+        losses = self.criterion_(y_pred, y_true.to(self.device))
+        if losses.ndim > 1:  # several targets
+            losses = losses.mean(dim=1)
+        loss = X.weight.to(self.device) @ losses / len(X)
+        return loss if penalty is None else loss + penalty
+
+
+def probabilities(logits: Tensor) -> NDArray[np.float64]:
+    return torch.softmax(logits.detach().double(), dim=1).numpy()
+
+
+class ClassifierNet(ClassifierMixin, GraphNet):
+    @property
+    def classes_(self) -> NDArray[np.int64]:
+        return np.arange(self.module__n_outputs)
+
+    def scores(self, y_pred: Tensor, y_true: Tensor) -> Tensor:
+        """Accuracy, graph by graph."""
+        return (y_pred.argmax(dim=1) == y_true).float()
+
+    def predict_proba(self, X: EncodedGraphs) -> NDArray[np.float64]:
+        return probabilities(self.forward(X))
+
+    def predict(self, X: EncodedGraphs) -> NDArray[np.int64]:
+        return self.predict_proba(X).argmax(axis=1)
+
+
+class RegressorNet(RegressorMixin, GraphNet):
+    def scores(self, y_pred: Tensor, y_true: Tensor) -> Tensor:
+        """R^2 against the training targets, which are standardised, graph by graph."""
+        return 1 - (y_pred - y_true).square().mean(dim=1)

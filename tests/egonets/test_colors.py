@@ -1,0 +1,251 @@
+import copy
+from collections import Counter
+from itertools import pairwise
+
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from numpy.testing import assert_array_equal
+
+import helpers
+from sklofi import GraphSet
+from sklofi import _memory as memory
+from sklofi.egonets import _colors as egonets
+from sklofi.egonets import egonet_incidence
+from sklofi.egonets._colors import class_table, distinct_rows, node_classes
+
+
+def odd_graphs():
+    directed = nx.gnp_random_graph(9, 0.2, seed=1, directed=True)
+    loops = nx.path_graph(4)
+    loops.add_edge(2, 2)
+    parts = nx.disjoint_union(nx.cycle_graph(5), nx.empty_graph(2))
+    multi = nx.MultiDiGraph([("a", "b"), ("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")])
+    return [directed, loops, parts, multi, nx.empty_graph(1), nx.gnp_random_graph(12, 0.2, seed=2)]
+
+
+@pytest.mark.parametrize("radius", [0, 1, 2, 3, 20, 10**12])
+def test_egonets_equal_networkx_ego_graph(radius):
+    graphs = odd_graphs()
+    incidence = egonet_incidence(GraphSet.from_networkx(graphs), radius)
+    expected = np.zeros(incidence.shape)
+    first = 0
+    for graph in graphs:
+        number = {node: first + i for i, node in enumerate(graph)}
+        for node in graph:
+            for member in nx.ego_graph(graph, node, radius=radius):
+                expected[number[node], number[member]] = 1
+        first += len(graph)
+    assert_array_equal(incidence.toarray(), expected)
+    assert incidence.has_sorted_indices
+
+
+def test_egonets_of_a_slice_are_a_block_of_the_whole():
+    graphs = GraphSet.from_networkx(odd_graphs())
+    whole = egonet_incidence(graphs, 2).toarray()
+    start, stop = graphs.node_offsets[[2, 3]]
+    part = egonet_incidence(graphs[[2]], 2).toarray()
+    assert_array_equal(part, whole[start:stop, start:stop])
+
+
+def test_a_hub_with_a_large_radius_is_refused_before_it_is_built(monkeypatch):
+    """The leaves of a star with 200,000 of them all see each other within two steps."""
+    monkeypatch.setattr(memory, "memory_size", lambda: 64 * 2.0**30)
+    graphs = GraphSet.from_networkx([nx.path_graph(3), nx.star_graph(200_000)])
+    egonet_incidence(graphs, 1)
+    with pytest.raises(
+        MemoryError,
+        match=r"Egonets of radius 2 could have 40,000,400,0\d\d members .* take 894\.\d GiB"
+        r".* graph 1, with 200,001 nodes\. Use a smaller radius",
+    ):
+        egonet_incidence(graphs, 2)
+
+
+def test_many_small_parts_are_not_taken_for_a_large_one(monkeypatch):
+    """Egonets end at the border of their component, cliques at their own size."""
+    cliques = nx.disjoint_union_all([nx.complete_graph(50)] * 20)
+    ring = nx.ring_of_cliques(20, 50)
+    for graph, slack in [(cliques, 1), (ring, 20)]:
+        graphs = GraphSet.from_networkx([graph])
+        n_members = egonet_incidence(graphs, 2).nnz
+        needed = egonets.BYTES_PER_MEMBER * n_members
+        with monkeypatch.context() as patch:
+            patch.setattr(memory, "memory_size", lambda n=needed * slack: 2 * n)
+            assert egonet_incidence(copy.copy(graphs), 2).nnz == n_members
+
+
+@pytest.mark.parametrize("radius", [2, 3, 5])
+def test_the_bound_on_the_size_is_an_upper_one(radius, monkeypatch):
+    graphs = GraphSet.from_networkx(odd_graphs())
+    n_members = egonet_incidence(graphs, radius).nnz
+    needed = egonets.BYTES_PER_MEMBER * n_members
+    monkeypatch.setattr(memory, "memory_size", lambda: 2 * (needed - 1))
+    with pytest.raises(MemoryError):
+        egonet_incidence(copy.copy(graphs), radius)
+
+
+def test_the_limit_of_a_container_counts(monkeypatch, tmp_path):
+    limit = tmp_path / "memory.max"
+    monkeypatch.setattr(memory, "CONTAINER_LIMIT", limit)
+    unlimited = memory.memory_size()
+    limit.write_text("max\n")
+    assert memory.memory_size() == unlimited
+    limit.write_text("1000000\n")
+    assert memory.memory_size() == 1e6
+
+
+def labelled_graphs():
+    graphs = odd_graphs()
+    for i, graph in enumerate(graphs):
+        nx.set_node_attributes(graph, {v: (i + j) % 2 for j, v in enumerate(graph)}, "label")
+    return GraphSet.from_networkx(graphs)
+
+
+def colours(graphs, radius, n_layers):
+    """For each level the colour of each node, a nested tuple that holds all it depends on."""
+    levels = [[(label,) for label in graphs.label_ids.tolist()]]
+    incidence = egonet_incidence(graphs, radius)
+    members = np.split(incidence.indices, incidence.indptr[1:-1])
+    for _ in range(n_layers):
+        below = levels[-1]
+        levels.append([tuple(sorted(below[u] for u in egonet)) for egonet in members])
+    return levels
+
+
+@pytest.mark.parametrize("radius", [0, 1, 2])
+def test_classes_are_the_colours_of_nodes(radius):
+    graphs = labelled_graphs()
+    table = class_table(graphs, radius, 3)
+    for level, colour in enumerate(colours(graphs, radius, 3)[: table.n_levels]):
+        first, last = table.level_offsets[level : level + 2]
+        assert last - first == len(set(colour))
+        for g, (start, stop) in enumerate(pairwise(graphs.node_offsets)):
+            segment = level * len(graphs) + g
+            begin, end = table.class_offsets[segment : segment + 2]
+            expected = Counter(colour[start:stop])
+            assert sorted(table.class_counts[begin:end]) == sorted(expected.values())
+            assert ((table.classes[begin:end] >= first) & (table.classes[begin:end] < last)).all()
+
+
+def test_members_of_a_class_are_counted_by_class():
+    """A path a-a-b: egonets {2a}, {2a, b}, {a, b}."""
+    path = nx.path_graph(3)
+    nx.set_node_attributes(path, {0: "a", 1: "a", 2: "b"}, "label")
+    table = class_table(GraphSet.from_networkx([path]), 1, 1)
+    rows = [
+        dict(zip(table.members[i:j].tolist(), table.member_counts[i:j].tolist(), strict=True))
+        for i, j in pairwise(table.member_offsets)
+    ]
+    assert rows[:2] == [{}, {}]
+    assert sorted(map(str, rows[2:])) == ["{0: 1.0, 1: 1.0}", "{0: 2.0, 1: 1.0}", "{0: 2.0}"]
+    assert table.representatives.tolist() == [0, 2]
+
+
+def test_levels_end_where_nothing_changes():
+    """In a cycle all nodes are alike; in a path there are as many classes as distances
+    from the end."""
+    assert class_table(GraphSet.from_networkx([nx.cycle_graph(9)]), 1, 5).n_levels == 2
+    path = class_table(GraphSet.from_networkx([nx.path_graph(30)]), 1, 30)
+    sizes = np.diff(path.level_offsets).tolist()
+    assert sizes == [*range(1, 16), 15]
+    assert_array_equal(path.members[path.members >= path.level_offsets[-2]], [])
+
+
+def test_a_partition_of_the_same_size_is_not_the_same_partition():
+    """Egonets forget which of their members is the centre: a-b has two classes at first,
+    one at level 1; together with a-a, b-b there are two, then three."""
+    graphs = [nx.path_graph(2) for _ in range(3)]
+    for graph, labels in zip(graphs, ["ab", "aa", "bb"], strict=True):
+        nx.set_node_attributes(graph, dict(enumerate(labels)), "label")
+    table = class_table(GraphSet.from_networkx(graphs), 1, 4)
+    assert np.diff(table.level_offsets).tolist() == [2, 3, 3]
+    two = class_table(GraphSet.from_networkx(graphs[:2]), 1, 4)
+    assert np.diff(two.level_offsets).tolist() == [2, 2, 2]
+    assert two.class_counts.tolist()[:3] == [1, 1, 2]  # level 0: ab, aa
+    assert two.class_counts.tolist()[3:5] == [2, 2]  # level 1: one class for each graph
+
+
+def test_without_merging_every_node_is_a_class():
+    graphs = labelled_graphs()
+    table = class_table(graphs, 2, 5, merge=False)
+    assert np.diff(table.level_offsets).tolist() == [graphs.n_nodes] * 2
+    incidence = egonet_incidence(graphs, 2)
+    assert_array_equal(table.members, incidence.indices)
+    assert_array_equal(table.member_offsets[graphs.n_nodes :], incidence.indptr)
+
+
+def test_nodes_that_are_nearly_all_different_are_not_merged():
+    graph = nx.gnp_random_graph(30, 0.2, seed=0)
+    nx.set_node_attributes(graph, {v: float(v) for v in graph}, "x")
+    table = class_table(GraphSet.from_networkx([graph], node_features="x"), 1, 4)
+    assert np.diff(table.level_offsets).tolist() == [30, 30]
+
+
+def test_features_and_labels_decide_together_at_level_0():
+    graph = nx.empty_graph(8)
+    nx.set_node_attributes(graph, dict(enumerate("aaaabbbb")), "label")
+    vectors = [(0, 1), (0, 1), (0, 2), (-0.0, 1), (0, 1), (1, 1), (1, 1), (0, 1)]
+    nx.set_node_attributes(graph, dict(enumerate(vectors)), "x")
+    table = class_table(GraphSet.from_networkx([graph], node_features="x"), 0, 1)
+    assert sorted(table.class_counts[: table.class_offsets[1]].tolist()) == [1, 2, 2, 3]
+
+
+def test_a_shallow_table_is_the_beginning_of_a_deep_one():
+    graphs, same = labelled_graphs(), labelled_graphs()
+    class_table(graphs, 1, 3)
+    for depth in (2, 1, 3):
+        one, other = class_table(graphs, 1, depth), class_table(same, 1, depth)
+        for name, value in vars(one).items():
+            assert_array_equal(value, getattr(other, name))
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_classes_of_nodes_are_those_of_nested_multisets(directed):
+    graphs = helpers.odd_graphs(directed=directed)
+    colors = [dict(graph.nodes(data="label")) for graph in graphs]
+    for n_layers in range(4):
+        flat = [color for one in colors for color in one.values()]
+        class_of = node_classes(GraphSet.from_networkx(graphs), 1, n_layers)
+        assert len(set(zip(flat, class_of.tolist(), strict=True))) == len(set(flat))
+        assert len(set(class_of.tolist())) == len(set(flat))
+        colors = [
+            {v: tuple(sorted(repr(one[u]) for u in {v, *graph[v]})) for v in graph}
+            for graph, one in zip(graphs, colors, strict=True)
+        ]
+
+
+def test_colliding_hashes_are_noticed(monkeypatch):
+    attempts = []
+
+    def factors(n_columns, attempt):
+        attempts.append(attempt)
+        if attempt < 2:  # all rows of the same size collide, then all but one column
+            return np.full(n_columns, attempt, dtype=np.uint64)
+        return hash_factors(n_columns, attempt)
+
+    hash_factors = egonets._hash_factors
+    rows = sp.csr_array([[1, 2, 0], [2, 1, 0], [1, 2, 0], [0, 0, 3], [2, 1, 0]])
+    expected = distinct_rows(rows)
+    monkeypatch.setattr(egonets, "_hash_factors", factors)
+    found = distinct_rows(rows)
+    assert attempts == [0, 1, 2]
+    for classes in (expected, found):
+        assert classes[0] == classes[2] and classes[1] == classes[4]
+        assert len(set(classes.tolist())) == 3
+
+
+def test_tables_are_computed_once(monkeypatch):
+    computed = []
+    for name in ("_compute_egonets", "_add_level"):
+        original = getattr(egonets, name)
+
+        def counted(*args, name=name, original=original):
+            computed.append(name)
+            return original(*args)
+
+        monkeypatch.setattr(egonets, name, counted)
+    graphs = labelled_graphs()
+    for depth in (2, 3, 1, 2):
+        class_table(graphs, 1, depth)
+    assert computed == ["_add_level", "_compute_egonets", "_add_level", "_add_level"]

@@ -1,0 +1,244 @@
+from dataclasses import replace
+
+import pytest
+import torch
+from torch import nn
+from torch.testing import assert_close
+
+from sklofi.nn import FlatGraphs, FlatNetwork, Perceptron, pool
+from sklofi.nn._flat import Norm, drop, glorot_
+
+
+def three_graphs(x):
+    """Of two, one and three nodes, without edges."""
+    return FlatGraphs(x, torch.empty(2, 0, dtype=torch.int64), torch.tensor([0, 0, 1, 2, 2, 2]), 3)
+
+
+@pytest.mark.parametrize("how", ["sum", "mean", "max"])
+def test_pooling_is_that_of_each_graph(how):
+    x = torch.randn(6, 4, generator=torch.Generator().manual_seed(0))
+    parts = x.split([2, 1, 3])
+    plain = {"sum": torch.sum, "mean": torch.mean, "max": torch.amax}[how]
+    assert_close(pool(x, three_graphs(x), how), torch.stack([plain(part, 0) for part in parts]))
+    with pytest.raises(ValueError, match="pooling has to be one of"):
+        pool(x, three_graphs(x), "median")
+
+
+def test_dropout_keeps_the_mean_and_draws_from_the_generator():
+    x = torch.ones(1000, 10)
+    state = torch.get_rng_state()
+    dropped = drop(x, 0.25, True, torch.Generator().manual_seed(0))
+    assert_close(dropped.unique(), torch.tensor([0, 4 / 3]))
+    assert dropped.mean().item() == pytest.approx(1, abs=0.03)
+    assert torch.equal(dropped, drop(x, 0.25, True, torch.Generator().manual_seed(0)))
+    assert torch.equal(state, torch.get_rng_state())
+    assert drop(x, 0.25, False) is x and drop(x, 0.0, True) is x
+
+
+def test_norm_is_batch_normalisation_and_takes_single_rows():
+    x = torch.randn(20, 3, generator=torch.Generator().manual_seed(0)) * 5 + 2
+    norm = Norm(3)
+    expected = (x - x.mean(0)) / (x.var(0, unbiased=False) + 1e-3).sqrt()
+    assert_close(norm(x), expected)
+    alone = norm(x[:1])  # in training
+    assert_close(alone, norm.eval()(x[:1]))
+    assert_close(alone, expected[:1])  # by the mean and variance of the batch before
+    assert (
+        norm.train()(torch.full((4, 3), 3e38) * torch.tensor([[1], [-1], [1], [-1]]))
+        .isfinite()
+        .all()
+    )
+
+
+def weighted_and_copied():
+    """Rows with weights, and the numbers of the rows of which there are as many copies."""
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(7, 3, generator=generator, dtype=torch.float64) * 5 + 2
+    weight = torch.tensor([1, 2, 1, 3, 1, 1, 4])
+    return x, weight, torch.repeat_interleave(weight)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-30, 1e30])
+def test_norm_of_weighted_rows_is_that_of_copies(scale):
+    x, weight, copies = weighted_and_copied()
+    results = []
+    for rows, weights in ((torch.arange(7), scale * weight.double()), (copies, None)):
+        norm = Norm(3).double()
+        with torch.no_grad():
+            norm.weight.uniform_(0.5, 2, generator=torch.Generator().manual_seed(1))
+        inputs = x.clone().requires_grad_()
+        y = norm(inputs[rows], weights)
+        # The loss weighs rows as well.
+        losses = (y * torch.arange(1.0, 4)).cos().sum(1)
+        loss = losses.sum() if weights is None else weight.double() @ losses
+        gradients = torch.autograd.grad(loss, [inputs, norm.weight, norm.bias])
+        predicted = norm.eval()(x)
+        results.append([loss, *gradients, norm.running_mean, norm.running_var, predicted])
+    for found, expected in zip(*results, strict=True):
+        assert_close(found, expected)
+    assert_close(results[0][5], x[copies].var(0, unbiased=False))
+
+
+def test_norm_takes_weights_that_vanish_in_32_bits():
+    x = torch.randn(5, 2, generator=torch.Generator().manual_seed(0))
+    assert_close(Norm(2)(x, torch.zeros(5)), Norm(2)(x))
+
+
+def test_glorot_is_uniform_within_its_bound():
+    matrices = torch.empty(3, 40, 60)
+    glorot_(matrices, torch.Generator().manual_seed(0))
+    bound = (6 / 100) ** 0.5
+    assert bound * 0.99 < matrices.abs().max() <= bound
+    vector = torch.ones(5)
+    glorot_(vector)
+    assert not vector.any()
+
+
+class Own(FlatNetwork):
+    def __init__(self, n_features, n_outputs, layer):
+        super().__init__()
+        self.layer = layer()
+        self.output = Perceptron(n_features, 4, n_outputs)
+
+
+def test_networks_are_built_from_the_generator_alone():
+    state = torch.get_rng_state()
+    make = lambda seed: Own.build(  # noqa: E731
+        generator=torch.Generator().manual_seed(seed),
+        dtype=torch.float32,
+        n_features=3,
+        n_outputs=2,
+        layer=lambda: nn.LayerNorm(3),
+    )
+    one, same, other = make(0), make(0), make(1)
+    assert torch.equal(state, torch.get_rng_state())
+    assert torch.equal(one.output.hidden.weight, same.output.hidden.weight)
+    assert not torch.equal(one.output.hidden.weight, other.output.hidden.weight)
+    assert torch.equal(one.layer.weight, torch.ones(3))
+    assert one.n_embedding == 3
+
+
+class Normed(FlatNetwork):
+    """Two layers that normalise nodes, and one that normalises graphs."""
+
+    def __init__(self, n_features, n_outputs, *, dropout=0.5, norm=Norm):
+        super().__init__()
+        self.dropout = dropout
+        self.first, self.second, self.last = (norm(n_features) for _ in range(3))
+        self.output = nn.Linear(n_features, n_outputs)
+
+    def embed(self, graphs, generator=None):
+        nodes, of_graphs = [], []  # weights, which other layers that normalise do not take
+        if isinstance(self.first, Norm):
+            nodes, of_graphs = [graphs.node_weight()], [graphs.weight]
+        x = torch.relu(self.first(graphs.x, *nodes))
+        x = drop(x, self.dropout, self.training, generator)
+        return self.last(pool(self.second(x, *nodes), graphs), *of_graphs)
+
+    def head(self, embedding, generator=None):
+        return self.output(embedding)
+
+
+def normed(**options):
+    return Normed.build(
+        generator=torch.Generator().manual_seed(0),
+        dtype=torch.float64,
+        n_features=3,
+        n_outputs=2,
+        **options,
+    )
+
+
+def batch_of(n_graphs, seed=0, n_nodes=4):
+    generator = torch.Generator().manual_seed(seed)
+    x = torch.randn(n_graphs * n_nodes, 3, generator=generator, dtype=torch.float64) * 3 + 1
+    graph = torch.arange(n_graphs).repeat_interleave(n_nodes)
+    return FlatGraphs(x, torch.empty(2, 0, dtype=torch.int64), graph, n_graphs)
+
+
+def test_statistics_are_those_of_all_rows_of_all_batches():
+    network, batches = normed(), [batch_of(3, 1), batch_of(5, 2), batch_of(2, 3), batch_of(1, 4)]
+    network.find_statistics_((batch,) for batch in batches)
+    x = torch.cat([batch.x for batch in batches])
+    assert_close(network.first.running_mean, x.mean(0))
+    assert_close(network.first.running_var, x.var(0, unbiased=False))
+    assert not any(module.training for module in network.modules())
+    assert all(norm.momentum == 1 for norm in network._norms())
+
+
+def test_with_its_statistics_a_batch_is_predicted_as_it_is_trained_on_without_dropout():
+    network, batch = normed(), batch_of(6)
+    network.find_statistics_([(batch,)])
+    predicted = network(batch)
+    network.dropout = 0.0
+    assert_close(network.train()(batch), predicted)
+
+
+def test_statistics_of_weighted_graphs_are_those_of_copies():
+    batch, weight = batch_of(4), torch.tensor([1, 3, 1, 2])
+    copies = torch.repeat_interleave(weight)
+    x = batch.x.view(4, 4, 3)[copies].flatten(0, 1)
+    copied = replace(batch, x=x, graph=torch.arange(7).repeat_interleave(4), n_graphs=7)
+    results = []
+    for batches in (
+        [replace(batch, weight=0.5 * weight.double()), replace(batch, weight=weight.double())],
+        [copied, copied, copied],
+    ):
+        network = normed()
+        network.find_statistics_((one,) for one in batches)
+        results.append(network.statistics())
+    for found, expected in zip(*results, strict=True):
+        assert_close(found, expected)
+
+
+def test_earlier_statistics_may_keep_a_share():
+    network = normed()
+    network.find_statistics_([(batch_of(9, 1),)])
+    network.find_statistics_([(batch_of(3, 2),)], earlier=0.75)
+    x = torch.cat([batch_of(9, 1).x, batch_of(3, 2).x])
+    assert_close(network.first.running_mean, x.mean(0))
+    assert_close(network.first.running_var, x.var(0, unbiased=False))
+
+
+def test_single_rows_leave_statistics_as_they_are():
+    network = normed()
+    network.find_statistics_([(batch_of(9),)])
+    before = [one.clone() for one in network.statistics()]
+    network.find_statistics_([(batch_of(1, 3, n_nodes=1),)])
+    for found, expected in zip(network.statistics(), before, strict=True):
+        assert torch.equal(found, expected)
+
+
+def test_what_does_not_vary_is_not_stretched():
+    network, batch = normed(), batch_of(9)
+    x = batch.x.clone()
+    x[:, 1] = 1 / 3  # a mean of which is hardly ever the same
+    network.find_statistics_([(replace(batch, x=x),)])
+    assert network.first.running_var[1] == 1
+    assert_close(network.first.running_var[[0, 2]], x.var(0, unbiased=False)[[0, 2]])
+
+
+def test_statistics_of_other_layers_that_normalise_are_found_as_torch_does():
+    network = normed(norm=nn.BatchNorm1d)
+    batches = [batch_of(3, 1), batch_of(3, 2)]
+    network.find_statistics_((batch,) for batch in batches)
+    expected = torch.stack([batch.x.mean(0) for batch in batches]).mean(0)
+    assert_close(network.first.running_mean, expected)
+    assert network.first.momentum == 0.1
+
+
+class Scaled(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("scale", torch.full((3,), 2.0))
+
+
+def test_buffers_that_nobody_sets_are_refused():
+    with pytest.raises(TypeError, match="Scaled has the buffer scale, whose first value nobody"):
+        Own.build(
+            generator=torch.Generator(),
+            dtype=torch.float32,
+            n_features=3,
+            n_outputs=2,
+            layer=Scaled,
+        )

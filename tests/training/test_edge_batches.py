@@ -1,0 +1,81 @@
+import networkx as nx
+import numpy as np
+import pytest
+import torch
+from torch.testing import assert_close
+
+from helpers import odd_graphs
+from sklofi import GraphSet
+from sklofi import _memory as memory
+from sklofi.nn import FlatNetwork
+from sklofi.training._dataset import BatchLoader
+from sklofi.training._edge_batches import FlatDataset
+from sklofi.training._encoding import EdgeEncoder, NodeEncoder
+
+
+def dataset(graphs, **kwargs):
+    encoder = NodeEncoder.fit(graphs, np.ones(len(graphs)))
+    return FlatDataset(graphs, encoder, handle_unknown="ignore", owner="a network", **kwargs)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_messages_come_from_neighbours_or_successors(directed):
+    graphs = odd_graphs(directed=directed)
+    rows = np.array([5, 0, 11, 5])
+    flat = dataset(GraphSet.from_networkx(graphs)).batch(rows)[0].graphs
+    union = nx.disjoint_union_all([graphs[i] for i in rows])
+    expected = {(v, u) for u in union for v in union[u]}
+    assert {*map(tuple, flat.edge_index.T.tolist())} == expected
+    assert flat.edge_index.shape[1] == len(expected)
+    assert flat.graph.tolist() == [i for i, row in enumerate(rows) for _ in graphs[row]]
+    labels = [label for _, label in union.nodes(data="label")]
+    assert ["abc"[column] for column in flat.x.argmax(1)] == labels
+    assert flat.n_graphs == 4
+
+
+def test_edge_features_stand_beside_their_edges():
+    graph = nx.Graph([(0, 1, {"label": "-"}), (1, 2, {"label": "="})])
+    graphs = GraphSet.from_networkx([nx.path_graph(1), graph, graph], edge_label="label")
+    data = dataset(graphs, edge_encoder=EdgeEncoder.fit(graphs))
+    flat = data.batch(np.array([2, 1]))[0].graphs
+    codes = flat.edge_features[flat.edge_kinds]
+    for (sender, receiver), code in zip(flat.edge_index.T.tolist(), codes, strict=True):
+        assert code.tolist() == ([0, 1] if {sender % 3, receiver % 3} == {1, 2} else [1, 0])
+
+
+def test_batches_move_as_a_whole():
+    batch = dataset(GraphSet.from_networkx([nx.path_graph(3)])).batch(np.array([0]))[0]
+    assert batch.to("cpu") is batch
+    moved = batch.to("meta")
+    assert moved.weight.is_meta and len(moved) == 1
+    assert all(one.is_meta for one in (moved.graphs.x, moved.graphs.edge_index, moved.graphs.graph))
+
+
+def test_the_loader_gives_every_graph_once():
+    graphs = GraphSet.from_networkx([nx.path_graph(1 + i % 5) for i in range(13)])
+    data = dataset(graphs, y=np.arange(13))
+    batches = [*BatchLoader(data, 4, generator=torch.Generator().manual_seed(0))]
+    assert sorted(i for _, y in batches for i in y.tolist()) == list(range(13))
+    for batch, y in batches:
+        assert torch.bincount(batch.graphs.graph).tolist() == [1 + i % 5 for i in y.tolist()]
+
+
+@pytest.mark.parametrize("per_what", ["node", "edge", "graph", "member"])
+def test_batches_that_do_not_fit_are_refused_before_the_first(per_what, monkeypatch):
+    graphs = GraphSet.from_networkx([nx.path_graph(9), nx.path_graph(2)])
+    network = FlatNetwork()
+    network.radius = 2  # of egonets, if they count
+    setattr(network, f"numbers_per_{per_what}", 2**20)
+    monkeypatch.setattr(memory, "memory_size", lambda: 2**34)
+    loader = BatchLoader(dataset(graphs), 2, gradients=True)
+    loader.network = network
+    assert len([*loader]) == 1
+    monkeypatch.setattr(memory, "memory_size", lambda: 2**20)
+    with pytest.raises(MemoryError, match="A batch of 2 graphs with 11 nodes and 18 edges takes"):
+        iter(loader)
+
+
+def test_weights_are_relative():
+    graphs = GraphSet.from_networkx([nx.path_graph(2)] * 2)
+    batch, _ = dataset(graphs, weight=np.array([1e-300, 3e-300])).batch(np.array([0, 1]))
+    assert_close(batch.weight, torch.tensor([0.5, 1.5]))
