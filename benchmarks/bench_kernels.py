@@ -5,7 +5,7 @@ SKLOFI_DATA=folder/with/zips python -m benchmarks.bench_kernels [speed growth se
 From graphs in memory (a GraphSet, and GraKeL's own Graph objects) to the kernel matrix.
 Both take turns in one process; medians over the rounds. Before a pair is timed, its
 matrices are compared to the last digit. GraKeL's optimal assignment kernel compares every
-pair of graphs by a vector as long as the number of all colours: it is run on as many
+pair of graphs by a vector as long as the number of all colors: it is run on as many
 graphs as it does in about a minute, and scaled up with the square of their number; the
 factor is stored, and ours is given for the same graphs as well. Results go to
 results/kernels.json.

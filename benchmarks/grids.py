@@ -11,7 +11,7 @@ Sources:
 
 - [fair] F. Errica, M. Podda, D. Bacciu, A. Micheli, "A fair comparison of graph neural
   networks for graph classification", ICLR 2020, the files config_*.yml of
-  github.com/diningphil/gnn-comparison. Our optimiser is AdamW throughout (theirs is SGD for
+  github.com/diningphil/gnn-comparison. Our optimizer is AdamW throughout (theirs is SGD for
   ECC), we stop early by the loss only (they by loss or accuracy), and rates stay as they are
   (theirs are halved every 50 epochs for GIN).
 - [gin] K. Xu, W. Hu, J. Leskovec, S. Jegelka, "How powerful are graph neural networks?",
@@ -222,7 +222,7 @@ DIFF_POOL: dict[str, Grid] = {
 SGIN: dict[str, Grid] = {
     **small({"n_layers": [2, 5], "n_hidden": [64]}, OTHER_POOLING, n_layers=5),
     # X. Di, P. Yu, R. Bu, M. Sun, "Mutual information maximization in graph neural networks",
-    # IJCNN 2020, enlarge the neighbourhoods of GIN; no grid of their own is known to us.
+    # IJCNN 2020, enlarge the neighborhoods of GIN; no grid of their own is known to us.
     "paper": GIN_PAPER,
 }
 SFA_GNN: dict[str, Grid] = {

@@ -33,7 +33,7 @@ def place_labels(
         What the texts name.
 
     texts : sequence of Text
-        One for each point, centred, with coordinates of the axes (`transform=ax.transAxes`).
+        One for each point, centered, with coordinates of the axes (`transform=ax.transAxes`).
 
     keep_free : ndarray of shape (n_boxes, 4)
         What labels should not hide, such as markers.

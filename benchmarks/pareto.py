@@ -103,7 +103,7 @@ def write_labels(ax, points, errors, front, names, colors):
     bars = np.hstack([np.minimum(*bars), np.maximum(*bars)])
     corners = ax.transData.transform(front)
     lines = [np.linspace(a, b, 40) for a, b in pairwise(corners)]
-    # LoFI first, and then those with the nearest neighbours, which have the least choice.
+    # LoFI first, and then those with the nearest neighbors, which have the least choice.
     distances = np.linalg.norm(pixels[:, None] - pixels, axis=-1)
     nearest = np.sort(distances, axis=1)[:, :3].sum(axis=1)
     order = sorted(range(len(names)), key=lambda i: (colors[i] != OURS, nearest[i]))

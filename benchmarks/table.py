@@ -147,7 +147,7 @@ def degree_sections(fits):
     return [
         "### Degrees as labels",
         "The nodes of the IMDB sets have no labels. Above they are all alike, and networks that"
-        " average over neighbours see next to nothing. Others give them the degrees of nodes; here"
+        " average over neighbors see next to nothing. Others give them the degrees of nodes; here"
         " are all methods with degrees as labels, beside what they have without.",
         table(head, rows),
     ]

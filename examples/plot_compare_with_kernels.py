@@ -45,7 +45,7 @@ print(comparison)
 # %%
 # What a kernel sees
 # ------------------
-# The features behind a kernel have names. These are the neighbourhoods that differ most in
+# The features behind a kernel have names. These are the neighborhoods that differ most in
 # frequency between the rings and all other graphs.
 vectorizer = WLVectorizer(n_iter=1)
 has_neighborhood = vectorizer.fit_transform(X).toarray() > 0

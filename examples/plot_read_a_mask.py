@@ -3,7 +3,7 @@ Read what a network has learned
 ===============================
 
 A mask of GNN-LoFI is a histogram of words that can be read: which labels it looks for, how
-many of them, and which neighbourhoods of your own graphs fit it best.
+many of them, and which neighborhoods of your own graphs fit it best.
 """
 
 # %%
@@ -69,7 +69,7 @@ for mask in range(4):
 # The same as pictures
 # --------------------
 # How much each mask matters, its words, its histogram, and the egonets that fit it best, with
-# their centres outlined. Mask 2 is the motif: its leading word stands for "N" and "O" alike,
+# their centers outlined. Mask 2 is the motif: its leading word stands for "N" and "O" alike,
 # and it expects two of them. Mask 3, which matters most, expects one among other atoms: it
 # finds those that are scattered.
 for mask in (2, 3):

@@ -30,17 +30,17 @@ def ring(atoms, bonds="-"):
 
 rng = np.random.RandomState(0)
 pairs = {
-    # As many of each label? (If not, there are other neighbours, too.)
+    # As many of each label? (If not, there are other neighbors, too.)
     "labels": lambda n: (ring("NCCCCCCC" * n), ring("NNCCCCCC" * n)),
     # The same labels, but who is beside whom?
-    "neighbours": lambda n: (ring("NCCCNCCC" * n), ring("NNCCCCCC" * n)),
-    # The same neighbourhoods, if one does not know their centres: two N and a C, two C and an N.
-    "centres": lambda n: (ring("NCNCNCNC" * n), ring("NNCCNNCC" * n)),
-    # Three or four neighbours, and no labels.
+    "neighbors": lambda n: (ring("NCCCNCCC" * n), ring("NNCCCCCC" * n)),
+    # The same neighborhoods, if one does not know their centers: two N and a C, two C and an N.
+    "centers": lambda n: (ring("NCNCNCNC" * n), ring("NNCCNNCC" * n)),
+    # Three or four neighbors, and no labels.
     "degrees": lambda n: tuple(nx.random_regular_graph(d, 8 * n, seed=rng) for d in (3, 4)),
     # Which bonds are beside each other?
     "bonds": lambda n: (ring("CCCCCCCC" * n, "-=-="), ring("CCCCCCCC" * n, "--==")),
-    # One large ring or many triangles, no labels: all neighbourhoods are the same.
+    # One large ring or many triangles, no labels: all neighborhoods are the same.
     "rings": lambda n: (nx.cycle_graph(6 * n), nx.disjoint_union_all([nx.cycle_graph(3)] * 2 * n)),
 }
 
@@ -80,11 +80,11 @@ for column, make in enumerate(pairs.values()):
         accuracy[row, column] = method.fit(X, y).score(X_new, y_new)
 
 # %%
-# Networks that average over neighbours do not see how many there are. LoFI, GCN and GIN count the
-# centre of a neighbourhood as one more member. Neighbourhoods tell nothing about rings, unless
+# Networks that average over neighbors do not see how many there are. LoFI, GCN and GIN count the
+# center of a neighborhood as one more member. Neighborhoods tell nothing about rings, unless
 # they come with the edges in them (KerGNN); distances and counted rings do. Only ECC and
-# fingerprints read bonds. Half is not always blindness: SFAGNN sees neighbours after 500 epochs,
-# and DGCNN, which reads nodes in sorted order, centres in some new sizes, by the seed.
+# fingerprints read bonds. Half is not always blindness: SFAGNN sees neighbors after 500 epochs,
+# and DGCNN, which reads nodes in sorted order, centers in some new sizes, by the seed.
 figure, axes = plt.subplots(figsize=(7, 6), layout="constrained")
 axes.imshow(accuracy, cmap="Blues", vmin=0.4, vmax=1.6, aspect="auto")
 for (row, column), value in np.ndenumerate(accuracy):

@@ -14,10 +14,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from sklofi._parameters import AT_LEAST_0, AT_LEAST_1, network_estimator, parameter
 from sklofi._validation import weighted_mean_and_scale
-from sklofi.nn._lofi import KERNELS
+from sklofi.nn._lofi import HISTOGRAM_KERNELS
 from sklofi.nn._lofi_network import POOLINGS, READOUTS, LoFINetwork
 from sklofi.training._dataset import BatchLoader
-from sklofi.training._egonet_batches import GraphDataset
+from sklofi.training._egonet_batches import EgonetDataset
 from sklofi.training._estimator import BaseNetwork
 from sklofi.training._tasks import NetworkClassifier, NetworkRegressor
 
@@ -54,12 +54,12 @@ class LoFIParameters:
     radius: int = parameter(
         1,
         AT_LEAST_0,
-        """Egonets hold all nodes at most this far from their centre (in a directed graph,
+        """Egonets hold all nodes at most this far from their center (in a directed graph,
         along its edges). With 0 only the nodes count, not the edges.""",
     )
     kernel: str = parameter(
         "l1",
-        [StrOptions(set(KERNELS))],
+        [StrOptions(set(HISTOGRAM_KERNELS))],
         """How an egonet's histogram h is compared with a learned one f: as
         1 - |h - f| / 2, or as the sum of min(h, f).""",
     )
@@ -99,7 +99,7 @@ class BaseLoFI(BaseNetwork, LoFIParameters):
         self._n_layers = self.n_layers
 
     def _make_dataset(self, graphs, encoder, **more):
-        return GraphDataset(graphs, encoder, radius=self._radius, n_layers=self._n_layers, **more)
+        return EgonetDataset(graphs, encoder, radius=self._radius, n_layers=self._n_layers, **more)
 
     def _architecture(self, training):
         names = ("n_layers", "n_masks", "n_words", "kernel", "pooling", "readout", "dropout")
@@ -149,7 +149,7 @@ class BaseLoFI(BaseNetwork, LoFIParameters):
 class LoFIClassifier(NetworkClassifier, BaseLoFI):
     """Classifier of graphs by localized feature-based histogram intersection.
 
-    GNN-LoFI [1]_ compares the neighbourhood of every node with learned histograms of
+    GNN-LoFI [1]_ compares the neighborhood of every node with learned histograms of
     node features; see :class:`sklofi.nn.LoFILayer` for the formula.
 
     Parameters
@@ -164,7 +164,7 @@ class LoFIClassifier(NetworkClassifier, BaseLoFI):
         Number of words in the dictionary of each mask, the bins of its histogram.
 
     radius : int, default=1
-        Egonets hold all nodes at most this far from their centre (in a directed graph,
+        Egonets hold all nodes at most this far from their center (in a directed graph,
         along its edges). With 0 only the nodes count, not the edges.
 
     kernel : {"l1", "intersection"}, default="l1"
@@ -185,7 +185,7 @@ class LoFIClassifier(NetworkClassifier, BaseLoFI):
         name it may be absent, then all nodes count as alike. None ignores labels.
 
     node_features : hashable or None, default=None
-        Node attribute with a number or a vector of numbers. They are standardised over
+        Node attribute with a number or a vector of numbers. They are standardized over
         the training graphs and stand beside the labels. Like `node_label`, it is for
         networkx graphs: for a :class:`GraphSet` both were chosen when it was made.
 
@@ -197,13 +197,13 @@ class LoFIClassifier(NetworkClassifier, BaseLoFI):
         Largest number of passes over the training graphs.
 
     lr : float, default=0.005
-        Learning rate of the AdamW optimiser.
+        Learning rate of the AdamW optimizer.
 
     batch_size : int, default=32
         Number of graphs in a training step.
 
     weight_decay : float, default=0.0
-        Weight decay of the AdamW optimiser.
+        Weight decay of the AdamW optimizer.
 
     early_stopping : bool, default=True
         Whether to stop when the loss on validation graphs stops falling, and to go back
@@ -216,7 +216,7 @@ class LoFIClassifier(NetworkClassifier, BaseLoFI):
     patience : int, default=30
         Number of epochs after which training stops if the validation loss has not become
         lower than before, by more than 0.0001. Losses have no unit: they are cross-entropies,
-        or errors of standardised targets.
+        or errors of standardized targets.
 
     device : str, default="auto"
         Where to compute, in the words of torch: "cpu", "cuda", "cuda:1"; "auto" takes a
@@ -291,9 +291,9 @@ class LoFIClassifier(NetworkClassifier, BaseLoFI):
 class LoFIRegressor(NetworkRegressor, BaseLoFI):
     """Regressor of graphs by localized feature-based histogram intersection.
 
-    GNN-LoFI [1]_ compares the neighbourhood of every node with learned histograms of
+    GNN-LoFI [1]_ compares the neighborhood of every node with learned histograms of
     node features; see :class:`sklofi.nn.LoFILayer` for the formula. The target is
-    standardised inside, so its scale does not matter; it may have several columns.
+    standardized inside, so its scale does not matter; it may have several columns.
 
     Parameters
     ----------
@@ -307,7 +307,7 @@ class LoFIRegressor(NetworkRegressor, BaseLoFI):
         Number of words in the dictionary of each mask, the bins of its histogram.
 
     radius : int, default=1
-        Egonets hold all nodes at most this far from their centre (in a directed graph,
+        Egonets hold all nodes at most this far from their center (in a directed graph,
         along its edges). With 0 only the nodes count, not the edges.
 
     kernel : {"l1", "intersection"}, default="l1"
@@ -328,7 +328,7 @@ class LoFIRegressor(NetworkRegressor, BaseLoFI):
         name it may be absent, then all nodes count as alike. None ignores labels.
 
     node_features : hashable or None, default=None
-        Node attribute with a number or a vector of numbers. They are standardised over
+        Node attribute with a number or a vector of numbers. They are standardized over
         the training graphs and stand beside the labels. Like `node_label`, it is for
         networkx graphs: for a :class:`GraphSet` both were chosen when it was made.
 
@@ -340,13 +340,13 @@ class LoFIRegressor(NetworkRegressor, BaseLoFI):
         Largest number of passes over the training graphs.
 
     lr : float, default=0.005
-        Learning rate of the AdamW optimiser.
+        Learning rate of the AdamW optimizer.
 
     batch_size : int, default=32
         Number of graphs in a training step.
 
     weight_decay : float, default=0.0
-        Weight decay of the AdamW optimiser.
+        Weight decay of the AdamW optimizer.
 
     early_stopping : bool, default=True
         Whether to stop when the loss on validation graphs stops falling, and to go back
@@ -359,7 +359,7 @@ class LoFIRegressor(NetworkRegressor, BaseLoFI):
     patience : int, default=30
         Number of epochs after which training stops if the validation loss has not become
         lower than before, by more than 0.0001. Losses have no unit: they are cross-entropies,
-        or errors of standardised targets.
+        or errors of standardized targets.
 
     device : str, default="auto"
         Where to compute, in the words of torch: "cpu", "cuda", "cuda:1"; "auto" takes a
@@ -385,7 +385,7 @@ class LoFIRegressor(NetworkRegressor, BaseLoFI):
         every epoch.
 
     loss : {"absolute_error", "squared_error"}, default="absolute_error"
-        What to minimise.
+        What to minimize.
 
     Attributes
     ----------

@@ -16,7 +16,7 @@ def parameter(default, constraint, text):
 
 def learning_rate(default):
     constraint = [Interval(Real, 0, None, closed="neither")]
-    return parameter(default, constraint, "Learning rate of the AdamW optimiser.")
+    return parameter(default, constraint, "Learning rate of the AdamW optimizer.")
 
 
 AT_LEAST_0 = [Interval(Integral, 0, None, closed="left")]

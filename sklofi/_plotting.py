@@ -100,7 +100,7 @@ def _rows(colors: Any, graph: nx.Graph) -> Any:
 
 
 def _shade(color: Any) -> str:
-    """The colour of letters that can be read on a colour."""
+    """The color of letters that can be read on a color."""
     from matplotlib.colors import to_rgb
 
     return "white" if np.dot(to_rgb(color), [0.299, 0.587, 0.114]) < 0.45 else "black"

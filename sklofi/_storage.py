@@ -454,7 +454,7 @@ def _checksum(text: str, arrays: Arrays) -> str:
 
 
 def _sync_folder(folder: str) -> None:
-    """Let the move survive a power failure as well, where folders can be synchronised."""
+    """Let the move survive a power failure as well, where folders can be synchronized."""
     if os.name == "posix":
         descriptor = os.open(folder, os.O_RDONLY)
         try:

@@ -214,22 +214,22 @@ def weighted_quantile(
     return values[order][np.searchsorted(reached, (share - 1e-6) * reached[-1])]
 
 
-def standardise_target(
+def standardize_target(
     y: NDArray[Any], weight: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], np.float64, np.float64]:
     """Numbers for a machine to learn, and their mean and standard deviation before."""
     y = y.astype(np.float64)
     (mean,), (scale,) = weighted_mean_and_scale(y[:, None], weight)
     with np.errstate(under="ignore", over="ignore"):
-        standardised = (y - mean) / scale
-    return standardised.clip(-FARTHEST_TARGET, FARTHEST_TARGET), mean, scale
+        standardized = (y - mean) / scale
+    return standardized.clip(-FARTHEST_TARGET, FARTHEST_TARGET), mean, scale
 
 
-def restore_target(standardised: NDArray[Any], mean: Any, scale: Any) -> NDArray[np.float64]:
+def restore_target(standardized: NDArray[Any], mean: Any, scale: Any) -> NDArray[np.float64]:
     """What a machine or a network predicts, on the scale of the target, within 64 bits."""
     largest = np.finfo(np.float64).max
     with np.errstate(under="ignore", over="ignore"):
-        return np.clip(mean + scale * standardised, -largest, largest)
+        return np.clip(mean + scale * standardized, -largest, largest)
 
 
 Method = Callable[..., Any]

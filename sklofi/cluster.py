@@ -40,7 +40,7 @@ def on_cluster(client: Any = None) -> Iterator[None]:
       workers pass it on to each other. A list of graphs is sent with every fit: convert it
       first.
     - A fit stays on its worker with all that is parallel in it, such as a search within a
-      comparison, where it shares kernel matrices and neighbourhoods with other fits.
+      comparison, where it shares kernel matrices and neighborhoods with other fits.
 
     Parameters
     ----------

@@ -80,7 +80,7 @@ def compare(
 
     X : list of networkx graphs, or GraphSet
         The graphs, or whatever the estimators take. A :class:`GraphSet` is converted once,
-        and kernel matrices and neighbourhoods are shared between folds.
+        and kernel matrices and neighborhoods are shared between folds.
 
     y : array-like of shape (n_graphs,)
         The targets.

@@ -178,7 +178,7 @@ def graph_estimator_checks(estimator: Any) -> Iterator[tuple[str, Callable[[], N
         yield check.__name__, partial(check, estimator)
 
 
-# The data: small labelled graphs whose target is how often the label "a" occurs.
+# The data: small labeled graphs whose target is how often the label "a" occurs.
 
 
 def _graphs(n_graphs: int = 24, seed: int = 0) -> list[nx.Graph]:

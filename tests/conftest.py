@@ -39,5 +39,5 @@ def parallel_tests_are_marked(request, monkeypatch):
 
 @pytest.fixture(scope="session")
 def motifs():
-    """Small labelled graphs of two classes, and their classes; nobody changes them."""
+    """Small labeled graphs of two classes, and their classes; nobody changes them."""
     return make_motif_graphs(40, n_nodes=8, random_state=0)

@@ -32,7 +32,7 @@ from sklofi import GraphKernelSVC, GraphKernelSVR, GraphSet, LoFIClassifier, LoF
 from sklofi.baselines import GINClassifier
 from sklofi.datasets import make_motif_graphs
 from sklofi.inspection import mask_evidence, mask_importance, node_attribution, read_mask
-from sklofi.kernels._gram import Shelf
+from sklofi.kernels._gram import KernelCache
 
 QUICK = {"n_layers": 2, "n_masks": 4, "n_words": 3, "max_epochs": 3, "random_state": 0}
 ESTIMATORS = [
@@ -132,7 +132,7 @@ class SlowKey:
 
 @pytest.mark.parallel
 def test_a_fork_leaves_no_lock_closed():
-    shelf = Shelf()
+    shelf = KernelCache()
     thread = threading.Thread(target=shelf.take, args=[SlowKey()])
     thread.start()
     SlowKey.is_being_read.wait()

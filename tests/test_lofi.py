@@ -37,7 +37,7 @@ import sklofi.egonets._colors
 from helpers import unseen_labels
 from sklofi import GraphSet, LoFIClassifier, LoFIRegressor
 from sklofi.datasets import load_graph_atlas, make_motif_graphs
-from sklofi.training._egonet_batches import GraphDataset
+from sklofi.training._egonet_batches import EgonetDataset
 from sklofi.training._progress import ProgressLog
 
 QUICK = {"n_layers": 2, "n_masks": 8, "n_words": 4, "max_epochs": 8, "random_state": 0}
@@ -99,7 +99,7 @@ def test_merging_equal_nodes_changes_no_number(motifs, node_features, monkeypatc
         nx.set_node_attributes(graph, {v: graph.degree(v) % 2 for v in graph}, "x")
     options = {**QUICK, "node_features": node_features, "n_layers": 3, "max_epochs": 4}
     results, sizes = [], []
-    table = GraphDataset.table
+    table = EgonetDataset.table
 
     def table_of_single_nodes(self, merge):
         result = table(self, merge=False)
@@ -107,7 +107,7 @@ def test_merging_equal_nodes_changes_no_number(motifs, node_features, monkeypatc
         return result
 
     for replacement in (table, table_of_single_nodes):
-        monkeypatch.setattr(GraphDataset, "table", replacement)
+        monkeypatch.setattr(EgonetDataset, "table", replacement)
         classifier = LoFIClassifier(**options).fit(graphs, motifs[1])
         losses = classifier.history_[:, ("train_loss", "valid_loss")]
         results.append((losses, classifier.predict_proba(graphs)))
@@ -119,7 +119,7 @@ def test_merging_equal_nodes_changes_no_number(motifs, node_features, monkeypatc
 def test_dropout_treats_equal_nodes_differently(motifs, monkeypatch):
     """In training, from the epoch on in which it begins; in prediction there is none."""
     merged = []
-    batches = GraphDataset.batches
+    batches = EgonetDataset.batches
 
     def spy(self, rows, *, merge, gradients):
         merged.append((gradients, merge))
@@ -129,7 +129,7 @@ def test_dropout_treats_equal_nodes_differently(motifs, monkeypatch):
         def on_epoch_end(self, net, **kwargs):
             net.module_.dropout = 0.2
 
-    monkeypatch.setattr(GraphDataset, "batches", spy)
+    monkeypatch.setattr(EgonetDataset, "batches", spy)
     options = {**QUICK, "max_epochs": 2}
     LoFIClassifier(**options, dropout=0.2).fit(*motifs)
     assert set(merged) == {(True, False), (False, True)}
@@ -810,7 +810,7 @@ def test_targets_of_several_columns(paths):
         LoFIRegressor(**QUICK).fit(graphs, Y, X_val=graphs[:5], y_val=y[:5])
 
 
-def test_losses_have_their_minimisers():
+def test_losses_have_their_minimizers():
     """On equal graphs the best constant is the median or the mean of the target."""
     graphs = [nx.path_graph(3)] * 50
     y = np.array([0.0] * 40 + [10.0] * 10)

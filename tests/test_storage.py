@@ -171,9 +171,9 @@ def test_callbacks_are_not_saved_and_that_is_told(motifs, path):
 def test_a_parameter_that_decides_predictions_is_not_left_out(motifs, path):
     graphs = [graph.copy() for graph in motifs[0]]
     for graph in graphs:
-        nx.set_node_attributes(graph, 1, Colour.RED)
-    estimator = LoFIClassifier(**TINY, node_label=Colour.RED).fit(graphs, motifs[1])
-    with pytest.raises(TypeError, match=r"Colour.RED.*cannot be saved"):
+        nx.set_node_attributes(graph, 1, Color.RED)
+    estimator = LoFIClassifier(**TINY, node_label=Color.RED).fit(graphs, motifs[1])
+    with pytest.raises(TypeError, match=r"Color.RED.*cannot be saved"):
         estimator.save(path)
 
 
@@ -199,7 +199,7 @@ def test_only_fitted_estimators_can_be_saved(path):
     assert not path.exists()
 
 
-class Colour(enum.Enum):
+class Color(enum.Enum):
     RED = 1
 
 
@@ -207,9 +207,9 @@ class Colour(enum.Enum):
 def test_labels_that_are_not_data_are_refused(kind, path):
     graphs = [nx.path_graph(n) for n in (2, 3, 4, 5)]
     for graph in graphs:
-        nx.set_node_attributes(graph, Colour.RED, "label")
+        nx.set_node_attributes(graph, Color.RED, "label")
     estimator = kind().fit(graphs, [0, 1, 0, 1])
-    with pytest.raises(TypeError, match=r"Colour.RED.*cannot be saved.*joblib\.dump"):
+    with pytest.raises(TypeError, match=r"Color.RED.*cannot be saved.*joblib\.dump"):
         estimator.save(path)
     assert not path.exists()
 
@@ -433,7 +433,7 @@ def _set(keys, value):
         _set("fitted/net_/criterion", "Module"),
         _set("fitted/net_/generator", [1, 2]),
         _set("fitted/net_/callbacks", {"nobody": {"best": 1}}),
-        _set("fitted/_encoder", {"!": "GraphDataset", "value": {}}),
+        _set("fitted/_encoder", {"!": "EgonetDataset", "value": {}}),
         _set("fitted/_encoder", {"!": "NodeEncoder", "value": {"labels": 3}}),
         lambda description: description.clear(),
     ],
@@ -463,13 +463,13 @@ def test_support_vectors_beyond_the_end_are_refused(estimators, path, attribute,
 
 
 def test_averages_of_another_size_are_refused(saved):
-    """The optimiser would believe them, and write to memory that is not its own."""
+    """The optimizer would believe them, and write to memory that is not its own."""
     description, arrays = read_file(saved)
     for name in arrays:
         if "exp_avg" in name:
             arrays[name] = np.zeros(1, np.float32)
     write_file(saved, description, arrays)
-    assert "optimiser" in refused(saved)
+    assert "optimizer" in refused(saved)
 
 
 @pytest.mark.parametrize("solver", ["gram", "linear"])
@@ -750,7 +750,7 @@ def test_arrays_come_back_with_their_types(array, path):
         assert_array_equal(one, array)
 
 
-@pytest.mark.parametrize("value", [Colour.RED, io.StringIO(), print, 1j, np.datetime64(3, "s")])
+@pytest.mark.parametrize("value", [Color.RED, io.StringIO(), print, 1j, np.datetime64(3, "s")])
 def test_other_values_are_refused(value):
     with pytest.raises(TypeError, match="cannot be saved"):
         encode([value], "value", {})
@@ -784,7 +784,7 @@ def test_files_of_every_format_can_be_read(folder, graphs):
 
 
 def test_averages_of_weights_of_another_size_are_refused(estimators, saved):
-    """They would be put in place of weights, and the optimiser would write beyond its arrays."""
+    """They would be put in place of weights, and the optimizer would write beyond its arrays."""
     description, arrays = read_file(saved)
     graphs, classes, _ = graphs_and_targets()
     wide = LoFIClassifier(**{**TINY, "n_words": 50}).fit(graphs, classes)

@@ -11,7 +11,7 @@ from sklofi import GraphKernelSVC
 from sklofi._validation import check_training_data, restore_target, weighted_mean_and_scale
 
 
-def test_constant_columns_are_centred_but_not_blown_up():
+def test_constant_columns_are_centerd_but_not_blown_up():
     mean, scale = weighted_mean_and_scale(np.array([[0.1, 1.0], [0.1, 3.0]]), np.ones(2))
     assert_allclose(mean, [0.1, 2.0])
     assert_allclose(scale, [1.0, 1.0])

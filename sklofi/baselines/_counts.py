@@ -33,7 +33,7 @@ from sklofi._validation import (
     check_classes,
     check_training_data,
     restore_target,
-    standardise_target,
+    standardize_target,
 )
 from sklofi.graphs._graph_set import GraphSet
 from sklofi.graphs._labels import DEFAULT_EDGE_LABEL, DEFAULT_NODE_LABEL
@@ -265,7 +265,7 @@ class CountsRegressor(RegressorMixin, BaseCounts):
             The fitted estimator.
         """
         graphs, y, weight = self._check_training_data(X, y, sample_weight, y_numeric=True)
-        y, self._target_mean, self._target_scale = standardise_target(y, weight)
+        y, self._target_mean, self._target_scale = standardize_target(y, weight)
         self._fit_machine(X, graphs, y, weight)
         return self
 
@@ -283,8 +283,8 @@ class CountsRegressor(RegressorMixin, BaseCounts):
             Predicted targets.
         """
         inputs = self._inputs(X)
-        standardised = self.estimator_.predict(inputs)
-        return restore_target(standardised, self._target_mean, self._target_scale)
+        standardized = self.estimator_.predict(inputs)
+        return restore_target(standardized, self._target_mean, self._target_scale)
 
     def _default(self) -> Ridge:
         return Ridge(alpha=1 / self.C, solver="sparse_cg", tol=1e-8)
@@ -297,7 +297,7 @@ class CountsRegressor(RegressorMixin, BaseCounts):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class OfFingerprints(BaseCounts):
+class FingerprintCounts(BaseCounts):
     """The parameters of fingerprints."""
 
     radius: int = 2
@@ -320,7 +320,7 @@ class OfFingerprints(BaseCounts):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class OfLabels(BaseCounts):
+class LabelCounts(BaseCounts):
     """Counts of labels, which have no parameters of their own."""
 
     def _vectorizer(self) -> VertexHistogramVectorizer:
@@ -328,10 +328,10 @@ class OfLabels(BaseCounts):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class FingerprintClassifier(OfFingerprints, CountsClassifier):
+class FingerprintClassifier(FingerprintCounts, CountsClassifier):
     """Linear classifier of graphs by their fingerprints.
 
-    Neighbourhoods, bonds and rings are counted (:class:`FingerprintVectorizer`), counts are
+    Neighborhoods, bonds and rings are counted (:class:`FingerprintVectorizer`), counts are
     divided by their standard deviation over the training graphs where that is above 1, and
     a linear machine learns from them.
 
@@ -343,7 +343,7 @@ class FingerprintClassifier(OfFingerprints, CountsClassifier):
         :class:`sklearn.linear_model.LogisticRegression`.
 
     C : float, default=1.0
-        Regularisation of the default estimator: the smaller, the stronger.
+        Regularization of the default estimator: the smaller, the stronger.
 
     node_label : hashable or None, default="label"
         Node attribute with a categorical label: any hashable value. Under the default
@@ -355,7 +355,7 @@ class FingerprintClassifier(OfFingerprints, CountsClassifier):
         has nothing random in it.
 
     radius : int, default=2
-        Neighbourhoods hold what is within so many steps.
+        Neighborhoods hold what is within so many steps.
 
     max_ring : int, default=8
         Size of the largest rings that are counted; with 0 there are none.
@@ -390,12 +390,12 @@ class FingerprintClassifier(OfFingerprints, CountsClassifier):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class FingerprintRegressor(OfFingerprints, CountsRegressor):
+class FingerprintRegressor(FingerprintCounts, CountsRegressor):
     """Linear regressor of graphs by their fingerprints.
 
-    Neighbourhoods, bonds and rings are counted (:class:`FingerprintVectorizer`), counts are
+    Neighborhoods, bonds and rings are counted (:class:`FingerprintVectorizer`), counts are
     divided by their standard deviation over the training graphs where that is above 1, and
-    a linear machine learns from them. The target is standardised inside.
+    a linear machine learns from them. The target is standardized inside.
 
     Parameters
     ----------
@@ -405,7 +405,7 @@ class FingerprintRegressor(OfFingerprints, CountsRegressor):
         :class:`sklearn.linear_model.Ridge`.
 
     C : float, default=1.0
-        Regularisation of the default estimator: the smaller, the stronger.
+        Regularization of the default estimator: the smaller, the stronger.
 
     node_label : hashable or None, default="label"
         Node attribute with a categorical label; see :class:`FingerprintClassifier`.
@@ -414,7 +414,7 @@ class FingerprintRegressor(OfFingerprints, CountsRegressor):
         Seed of the estimator, where it has a random_state that is None.
 
     radius : int, default=2
-        Neighbourhoods hold what is within so many steps.
+        Neighborhoods hold what is within so many steps.
 
     max_ring : int, default=8
         Size of the largest rings that are counted; with 0 there are none.
@@ -428,7 +428,7 @@ class FingerprintRegressor(OfFingerprints, CountsRegressor):
         The feature map that was fitted; it has the names of the counts.
 
     estimator_ : object
-        The estimator of scikit-learn that was fitted, to the standardised target.
+        The estimator of scikit-learn that was fitted, to the standardized target.
 
     See Also
     --------
@@ -446,7 +446,7 @@ class FingerprintRegressor(OfFingerprints, CountsRegressor):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LabelHistogramClassifier(OfLabels, CountsClassifier):
+class LabelHistogramClassifier(LabelCounts, CountsClassifier):
     """Linear classifier of graphs by how many nodes have each label.
 
     It does not look at edges at all (:class:`VertexHistogramVectorizer`). What structure is
@@ -460,7 +460,7 @@ class LabelHistogramClassifier(OfLabels, CountsClassifier):
         :class:`sklearn.linear_model.LogisticRegression`.
 
     C : float, default=1.0
-        Regularisation of the default estimator: the smaller, the stronger.
+        Regularization of the default estimator: the smaller, the stronger.
 
     node_label : hashable or None, default="label"
         Node attribute with a categorical label; see :class:`FingerprintClassifier`.
@@ -495,12 +495,12 @@ class LabelHistogramClassifier(OfLabels, CountsClassifier):
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class LabelHistogramRegressor(OfLabels, CountsRegressor):
+class LabelHistogramRegressor(LabelCounts, CountsRegressor):
     """Linear regressor of graphs by how many nodes have each label.
 
     It does not look at edges at all (:class:`VertexHistogramVectorizer`). What structure is
     worth on some data is what other estimators gain over this one. The target is
-    standardised inside.
+    standardized inside.
 
     Parameters
     ----------
@@ -510,7 +510,7 @@ class LabelHistogramRegressor(OfLabels, CountsRegressor):
         :class:`sklearn.linear_model.Ridge`.
 
     C : float, default=1.0
-        Regularisation of the default estimator: the smaller, the stronger.
+        Regularization of the default estimator: the smaller, the stronger.
 
     node_label : hashable or None, default="label"
         Node attribute with a categorical label; see :class:`FingerprintClassifier`.
@@ -524,7 +524,7 @@ class LabelHistogramRegressor(OfLabels, CountsRegressor):
         The feature map that was fitted; it has the names of the counts.
 
     estimator_ : object
-        The estimator of scikit-learn that was fitted, to the standardised target.
+        The estimator of scikit-learn that was fitted, to the standardized target.
 
     See Also
     --------

@@ -25,7 +25,7 @@ from sklofi.nn._ecc import ECC
 from sklofi.nn._message_passing import GAT, GCN, GIN, SGIN, DeepMultisets, GraphSAGE
 from sklofi.nn._sfa import SFAGNN
 from sklofi.nn._walk_filters import RWGNN, KerGNN
-from sklofi.training._edge_batches import FlatDataset
+from sklofi.training._edge_batches import EdgeDataset
 from sklofi.training._encoding import EdgeEncoder, NodeEncoder
 from sklofi.training._peer import Peer, choice, dropped, layers, parameters, peer, pooled, width
 from sklofi.training._tasks import NetworkClassifier, NetworkRegressor
@@ -95,7 +95,7 @@ class BaseGraphSAGE(Peer):
     n_layers: int = layers(3)
     n_hidden: int = width(64)
     aggregation: str = choice(
-        "mean", ("mean", "max", "sum"), "How the neighbours of a node become one vector."
+        "mean", ("mean", "max", "sum"), "How the neighbors of a node become one vector."
     )
     dropout: float = dropped(0.0)
     pooling: str = pooled("max")
@@ -105,12 +105,12 @@ class BaseGraphSAGE(Peer):
 
 @peer
 class GraphSAGEClassifier(NetworkClassifier, BaseGraphSAGE):
-    """Sample and aggregate (Hamilton et al., 2017), with all neighbours, for classes."""
+    """Sample and aggregate (Hamilton et al., 2017), with all neighbors, for classes."""
 
 
 @peer
 class GraphSAGERegressor(NetworkRegressor, BaseGraphSAGE):
-    """Sample and aggregate (Hamilton et al., 2017), with all neighbours, for numbers."""
+    """Sample and aggregate (Hamilton et al., 2017), with all neighbors, for numbers."""
 
 
 @parameters
@@ -146,12 +146,12 @@ class BaseSGIN(BaseGIN):
 
 @peer
 class SGINClassifier(NetworkClassifier, BaseSGIN):
-    """(s)GIN, a GIN with an enlarged neighbourhood (Di et al., 2020), for classes."""
+    """(s)GIN, a GIN with an enlarged neighborhood (Di et al., 2020), for classes."""
 
 
 @peer
 class SGINRegressor(NetworkRegressor, BaseSGIN):
-    """(s)GIN, a GIN with an enlarged neighbourhood (Di et al., 2020), for numbers."""
+    """(s)GIN, a GIN with an enlarged neighborhood (Di et al., 2020), for numbers."""
 
 
 @parameters
@@ -202,7 +202,7 @@ class BaseECC(Peer):
         self._edge_encoder = None if self.edge_label is None else EdgeEncoder.fit(graphs)
 
     def _make_dataset(self, graphs, encoder, **more):
-        return FlatDataset(graphs, encoder, edge_encoder=self._edge_encoder, **more)
+        return EdgeDataset(graphs, encoder, edge_encoder=self._edge_encoder, **more)
 
     def _architecture(self, training):
         n_edge_features = 1 if self._edge_encoder is None else self._edge_encoder.n_columns
@@ -330,7 +330,7 @@ class BaseRWGNN(Peer):
         kernels see little but the sizes of graphs.
         """
         weight = self.module_.inputs.weight
-        # A node has a one for its label, and standardised features.
+        # A node has a one for its label, and standardized features.
         norm = (1 + len(self._encoder.feature_mean)) ** 0.5
         with torch.no_grad():
             weight.mul_(INITIAL_SPREAD / (norm * weight.square().mean().sqrt()))
@@ -353,7 +353,7 @@ class BaseKerGNN(Peer):
     filter_size: int = parameter(6, AT_LEAST_1, "Number of nodes of each of them.")
     n_steps: int = parameter(2, AT_LEAST_0, "Length of the longest walks.")
     radius: int = parameter(
-        1, AT_LEAST_0, "Largest distance of members of an egonet from its centre."
+        1, AT_LEAST_0, "Largest distance of members of an egonet from its center."
     )
     n_hidden: int = width(16, "Width that node features are mapped to.")
     n_penultimate: int = width(32, "Width of the hidden layer of the perceptron.")

@@ -36,7 +36,7 @@ _ATLAS_TARGETS: dict[str, Callable[[nx.Graph], bool | float]] = {
 def load_graph_atlas(*, target: str = "bipartite") -> tuple[list[nx.Graph], NDArray[Any]]:
     """Load all graphs of up to seven nodes, with a property to learn.
 
-    The atlas of Read and Wilson ships inside networkx: every unlabelled graph of up to
+    The atlas of Read and Wilson ships inside networkx: every unlabeled graph of up to
     seven nodes exactly once. Its first entry, the graph without nodes, is left out,
     which leaves 1,252 of its 1,253 graphs.
 
@@ -77,12 +77,12 @@ def make_motif_graphs(
     return_motif_nodes: bool = False,
     random_state: int | np.random.RandomState | None = None,
 ) -> tuple[Any, ...]:
-    """Generate labelled graphs whose class is decided by a planted motif.
+    """Generate labeled graphs whose class is decided by a planted motif.
 
     Every graph starts as a random tree with a few more edges and random labels. A graph
     of class ``c > 0`` carries ``motifs[c - 1]``, tied to the rest by one edge. The labels
     of all other motifs are there as well, but scattered over single nodes, so counting
-    labels does not tell the classes apart: only neighbourhoods do. Graphs of class 0
+    labels does not tell the classes apart: only neighborhoods do. Graphs of class 0
     carry no motif.
 
     Parameters

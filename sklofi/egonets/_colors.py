@@ -13,21 +13,21 @@ from sklofi.egonets._incidence import _egonets
 from sklofi.graphs._graph_set import GraphSet
 from sklofi.graphs._segments import take_segments
 
-# Where more than this share of the nodes are in a class of their own, looking for equals
+# Where more than this share of the nodes are of a color of their own, looking for equals
 # costs more than it saves.
 WORTHWHILE_SHARE = 0.9
 
 
 @dataclass(frozen=True, eq=False)
-class ClassTable:
-    """Graphs and egonets in terms of classes of nodes that a network cannot tell apart.
+class ColorTable:
+    """Graphs and egonets in terms of colors of nodes that a network cannot tell apart.
 
-    At level 0 two nodes are in the same class if they have the same label and features;
-    at level ``l`` if their egonets hold the same number of nodes of each class of level
+    At level 0 two nodes are of the same color if they have the same label and features;
+    at level ``l`` if their egonets hold the same number of nodes of each color of level
     ``l - 1``. What layer ``l`` computes at a node depends on nothing else, so that it has
-    to be computed only once for each class.
+    to be computed only once for each color.
 
-    The classes of all levels are numbered through, level by level. Where the last two
+    The colors of all levels are numbered through, level by level. Where the last two
     levels are the same partition, all deeper levels would be, too: a network of more
     layers uses the last level again and again.
 
@@ -36,19 +36,19 @@ class ClassTable:
     n_graphs : int
 
     level_offsets : ndarray of shape (n_levels + 1,)
-        The first class of each level.
+        The first color of each level.
 
-    representatives : ndarray of shape (n_classes of level 0,)
-        A node of each class of level 0.
+    representatives : ndarray of shape (n_colors of level 0,)
+        A node of each color of level 0.
 
     member_offsets, members, member_counts : ndarray
-        The egonets of class ``c`` have ``member_counts[i]`` members of the class
+        The egonets of color ``c`` have ``member_counts[i]`` members of the color
         ``members[i]``, for ``i`` from ``member_offsets[c]`` to ``member_offsets[c + 1]``.
         Classes of level 0 have none.
 
-    class_offsets, classes, class_counts : ndarray
-        Graph ``g`` has ``class_counts[i]`` nodes of the class ``classes[i]`` of level
-        ``l``, for ``i`` in segment ``l * n_graphs + g`` of `class_offsets`.
+    color_offsets, colors, color_counts : ndarray
+        Graph ``g`` has ``color_counts[i]`` nodes of the color ``colors[i]`` of level
+        ``l``, for ``i`` in segment ``l * n_graphs + g`` of `color_offsets`.
     """
 
     n_graphs: int
@@ -57,36 +57,36 @@ class ClassTable:
     member_offsets: NDArray[np.int64]
     members: NDArray[np.int32]
     member_counts: NDArray[np.float32]
-    class_offsets: NDArray[np.int64]
-    classes: NDArray[np.int32]
-    class_counts: NDArray[np.float32]
+    color_offsets: NDArray[np.int64]
+    colors: NDArray[np.int32]
+    color_counts: NDArray[np.float32]
 
     @property
     def n_levels(self) -> int:
         return len(self.level_offsets) - 1
 
-    def first_levels(self, n_levels: int) -> ClassTable:
+    def first_levels(self, n_levels: int) -> ColorTable:
         """The table of a shallower network: a prefix of every array."""
         if n_levels >= self.n_levels:
             return self
         level_offsets = self.level_offsets[: n_levels + 1]
         member_offsets = self.member_offsets[: level_offsets[-1] + 1]
-        class_offsets = self.class_offsets[: n_levels * self.n_graphs + 1]
-        return ClassTable(
+        color_offsets = self.color_offsets[: n_levels * self.n_graphs + 1]
+        return ColorTable(
             n_graphs=self.n_graphs,
             level_offsets=level_offsets,
             representatives=self.representatives,
             member_offsets=member_offsets,
             members=self.members[: member_offsets[-1]],
             member_counts=self.member_counts[: member_offsets[-1]],
-            class_offsets=class_offsets,
-            classes=self.classes[: class_offsets[-1]],
-            class_counts=self.class_counts[: class_offsets[-1]],
+            color_offsets=color_offsets,
+            colors=self.colors[: color_offsets[-1]],
+            color_counts=self.color_counts[: color_offsets[-1]],
         )
 
 
-def class_table(graphs: GraphSet, radius: int, n_layers: int, *, merge: bool = True) -> ClassTable:
-    """The classes of nodes that a network of some layers cannot tell apart.
+def color_table(graphs: GraphSet, radius: int, n_layers: int, *, merge: bool = True) -> ColorTable:
+    """The colors of nodes that a network of some layers cannot tell apart.
 
     It is computed once and kept with the graphs.
 
@@ -102,92 +102,92 @@ def class_table(graphs: GraphSet, radius: int, n_layers: int, *, merge: bool = T
         Number of layers, the number of levels beyond level 0.
 
     merge : bool, default=True
-        False puts every node into a class of its own, for networks that treat equal
+        False puts every node into a color of its own, for networks that treat equal
         nodes differently, as dropout does.
 
     Returns
     -------
-    table : ClassTable
+    table : ColorTable
     """
-    kept = graphs.keep(("classes", radius, merge), lambda: [_first_level(graphs, merge)])
+    kept = graphs.keep(("colors", radius, merge), lambda: [_first_level(graphs, merge)])
     state = kept[0]
     while state.table.n_levels <= n_layers and not state.is_stable:
         state = kept[0] = _add_level(graphs, radius, state)
     return state.table.first_levels(n_layers + 1)
 
 
-def node_classes(graphs: GraphSet, radius: int, n_layers: int) -> NDArray[np.int32]:
-    """Of each node its class, as far as a network of some layers can tell nodes apart."""
+def node_colors(graphs: GraphSet, radius: int, n_layers: int) -> NDArray[np.int32]:
+    """Of each node its color, as far as a network of some layers can tell nodes apart."""
     egonets = _egonets(graphs, radius)
-    class_of = _equal_nodes(graphs)
+    color_of = _equal_nodes(graphs)
     for _ in range(n_layers):
-        rows = count_classes(class_of[egonets.indices], egonets.indptr, int(class_of.max()) + 1)
-        class_of = distinct_rows(rows)
-    return class_of
+        rows = count_colors(color_of[egonets.indices], egonets.indptr, int(color_of.max()) + 1)
+        color_of = distinct_rows(rows)
+    return color_of
 
 
 @dataclass(frozen=True, eq=False)
 class _Refinement:
     """A table that can grow by a level."""
 
-    table: ClassTable
-    class_of: NDArray[np.int32]  # of each node, within the last level
+    table: ColorTable
+    color_of: NDArray[np.int32]  # of each node, within the last level
     is_stable: bool = False  # whether the last two levels are the same partition
 
 
 def _first_level(graphs: GraphSet, merge: bool) -> _Refinement:
-    class_of = _equal_nodes(graphs) if merge else np.arange(graphs.n_nodes, dtype=np.int32)
-    representatives = first_positions(class_of)
-    in_graphs = count_classes(class_of, graphs.node_offsets, len(representatives))
-    table = ClassTable(
+    color_of = _equal_nodes(graphs) if merge else np.arange(graphs.n_nodes, dtype=np.int32)
+    representatives = first_positions(color_of)
+    in_graphs = count_colors(color_of, graphs.node_offsets, len(representatives))
+    table = ColorTable(
         n_graphs=len(graphs),
         level_offsets=np.array([0, len(representatives)]),
         representatives=representatives,
         member_offsets=np.zeros(len(representatives) + 1, dtype=np.int64),
         members=np.empty(0, dtype=np.int32),
         member_counts=np.empty(0, dtype=np.float32),
-        class_offsets=in_graphs.indptr.astype(np.int64),
-        classes=in_graphs.indices.astype(np.int32),
-        class_counts=in_graphs.data.astype(np.float32),
+        color_offsets=in_graphs.indptr.astype(np.int64),
+        colors=in_graphs.indices.astype(np.int32),
+        color_counts=in_graphs.data.astype(np.float32),
     )
-    return _Refinement(table, class_of)
+    return _Refinement(table, color_of)
 
 
 def _add_level(graphs: GraphSet, radius: int, state: _Refinement) -> _Refinement:
-    table, below = state.table, state.class_of
+    table, below = state.table, state.color_of
     first_below, first_new = table.level_offsets[-2:]
     egonets = _egonets(graphs, radius)
-    # Row v counts the classes in the egonet of node v.
-    rows = count_classes(below[egonets.indices], egonets.indptr, int(first_new - first_below))
-    class_of, is_stable = _partition(rows, below)
-    rows = rows[first_positions(class_of)]
-    in_graphs = count_classes(class_of, graphs.node_offsets, rows.shape[0])
-    grown = ClassTable(
+    # Row v counts the colors in the egonet of node v.
+    rows = count_colors(below[egonets.indices], egonets.indptr, int(first_new - first_below))
+    color_of, is_stable = _partition(rows, below)
+    rows = rows[first_positions(color_of)]
+    in_graphs = count_colors(color_of, graphs.node_offsets, rows.shape[0])
+    grown = ColorTable(
         n_graphs=table.n_graphs,
         level_offsets=np.append(table.level_offsets, first_new + rows.shape[0]),
         representatives=table.representatives,
         member_offsets=_append_offsets(table.member_offsets, rows.indptr),
         members=_append(table.members, first_below + rows.indices),
         member_counts=_append(table.member_counts, rows.data),
-        class_offsets=_append_offsets(table.class_offsets, in_graphs.indptr),
-        classes=_append(table.classes, first_new + in_graphs.indices),
-        class_counts=_append(table.class_counts, in_graphs.data),
+        color_offsets=_append_offsets(table.color_offsets, in_graphs.indptr),
+        colors=_append(table.colors, first_new + in_graphs.indices),
+        color_counts=_append(table.color_counts, in_graphs.data),
     )
-    return _Refinement(grown, class_of, is_stable)
+    return _Refinement(grown, color_of, is_stable)
 
 
 def _partition(rows: sp.csr_array, below: NDArray[np.int32]) -> tuple[NDArray[np.int32], bool]:
-    """Classes of equal rows, and whether they are the classes of the level below."""
+    """Classes of equal rows, and whether they are the colors of the level below."""
     n_nodes, n_below = rows.shape
-    if n_below == n_nodes:  # every node is in a class of its own, and stays there
+    if n_below == n_nodes:  # every node is of a color of its own, and stays there
         return below, True
-    class_of = distinct_rows(rows)
-    representatives = first_positions(class_of)
+    color_of = distinct_rows(rows)
+    representatives = first_positions(color_of)
     if len(representatives) > WORTHWHILE_SHARE * n_nodes:
         return np.arange(n_nodes, dtype=np.int32), False
-    if len(representatives) == n_below and (below[representatives[class_of]] == below).all():
+    if len(representatives) == n_below and (below[representatives[color_of]] == below).all():
         return below, True
-    return class_of, False
+    return color_of, False
 
 
 def distinct_rows(rows: sp.csr_array) -> NDArray[np.int32]:
@@ -204,7 +204,7 @@ def distinct_rows(rows: sp.csr_array) -> NDArray[np.int32]:
 
     Returns
     -------
-    class_of : ndarray of shape (n_rows,)
+    color_of : ndarray of shape (n_rows,)
         The same number for equal rows.
     """
     for attempt in range(100):  # one is enough, with a probability of almost 1
@@ -212,14 +212,14 @@ def distinct_rows(rows: sp.csr_array) -> NDArray[np.int32]:
         hashes = np.add.reduceat(
             factor[rows.indices] * rows.data.astype(np.uint64), rows.indptr[:-1]
         )
-        _, first, class_of = np.unique(hashes, return_index=True, return_inverse=True)
-        entries, offsets = take_segments(rows.indptr, first[class_of])
+        _, first, color_of = np.unique(hashes, return_index=True, return_inverse=True)
+        entries, offsets = take_segments(rows.indptr, first[color_of])
         if (
             np.array_equal(offsets, rows.indptr)
             and np.array_equal(rows.indices[entries], rows.indices)
             and np.array_equal(rows.data[entries], rows.data)
         ):
-            return class_of.astype(np.int32)
+            return color_of.astype(np.int32)
     raise ValueError("The rows are not in canonical form.")
 
 
@@ -230,34 +230,34 @@ def _hash_factors(n_columns: int, attempt: int) -> NDArray[np.uint64]:
 def _equal_nodes(graphs: GraphSet) -> NDArray[np.int32]:
     """Classes of nodes with the same label and the same features."""
     n_nodes = graphs.n_nodes
-    class_of = np.zeros(n_nodes, dtype=np.int32)
+    color_of = np.zeros(n_nodes, dtype=np.int32)
     if graphs.label_ids is not None:
         is_present = np.bincount(graphs.label_ids, minlength=len(graphs.labels)) > 0
-        class_of = (np.cumsum(is_present, dtype=np.int32) - 1)[graphs.label_ids]
+        color_of = (np.cumsum(is_present, dtype=np.int32) - 1)[graphs.label_ids]
     for column in () if graphs.features is None else graphs.features.T:
         values, value_of = np.unique(column, return_inverse=True)
-        pairs = class_of * np.int64(len(values)) + value_of
-        classes, inverse = np.unique(pairs, return_inverse=True)
-        class_of = inverse.astype(np.int32)
-        if len(classes) > WORTHWHILE_SHARE * n_nodes:
+        pairs = color_of * np.int64(len(values)) + value_of
+        colors, inverse = np.unique(pairs, return_inverse=True)
+        color_of = inverse.astype(np.int32)
+        if len(colors) > WORTHWHILE_SHARE * n_nodes:
             return np.arange(n_nodes, dtype=np.int32)
-    return class_of
+    return color_of
 
 
-def count_classes(
-    classes: NDArray[np.int32], offsets: NDArray[np.integer], n_classes: int
+def count_colors(
+    colors: NDArray[np.int32], offsets: NDArray[np.integer], n_colors: int
 ) -> sp.csr_array:
-    """How often each class occurs in each segment of a flat array."""
-    ones = np.ones(len(classes), dtype=np.int32)
-    counts = sp.csr_array((ones, classes, offsets), shape=(len(offsets) - 1, n_classes), copy=True)
+    """How often each color occurs in each segment of a flat array."""
+    ones = np.ones(len(colors), dtype=np.int32)
+    counts = sp.csr_array((ones, colors, offsets), shape=(len(offsets) - 1, n_colors), copy=True)
     counts.sum_duplicates()
     return counts
 
 
-def first_positions(class_of: NDArray[np.int32]) -> NDArray[np.int64]:
-    """The first member of each class."""
-    positions = np.empty(class_of.max() + 1, dtype=np.int64)
-    positions[class_of[::-1]] = np.arange(len(class_of))[::-1]
+def first_positions(color_of: NDArray[np.int32]) -> NDArray[np.int64]:
+    """The first member of each color."""
+    positions = np.empty(color_of.max() + 1, dtype=np.int64)
+    positions[color_of[::-1]] = np.arange(len(color_of))[::-1]
     return positions
 
 

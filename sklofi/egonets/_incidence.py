@@ -28,7 +28,7 @@ def egonet_incidence(graphs: GraphSet, radius: int) -> sp.csr_array:
         The graphs; row and column ``v`` of the result are node ``v`` of the whole set.
 
     radius : int
-        Largest distance from the centre, 0 or more.
+        Largest distance from the center, 0 or more.
 
     Returns
     -------
@@ -81,8 +81,8 @@ def _compute_egonets(graphs: GraphSet, radius: int) -> sp.csr_array:
     largest = np.bincount(component)[component]  # that an egonet can be
     incidence = itself if radius == 0 else one_step
     for step in range(2, radius + 1):
-        # Within r steps are the neighbours of all within r - 1 steps, and all within r - 1
-        # steps of the neighbours.
+        # Within r steps are the neighbors of all within r - 1 steps, and all within r - 1
+        # steps of the neighbors.
         size, first_size = np.diff(incidence.indptr), np.diff(one_step.indptr)
         bound = np.minimum(incidence @ first_size.astype(float), one_step @ size.astype(float))
         _check_size(graphs, np.minimum(bound, largest), step)
@@ -117,7 +117,7 @@ def adjacency(graphs: GraphSet) -> sp.csr_array:
 
 
 def neighbor_nodes(graphs: GraphSet) -> NDArray[np.integer]:
-    """The neighbours of all nodes, numbered through the whole set."""
+    """The neighbors of all nodes, numbered through the whole set."""
     first_node = np.repeat(graphs.node_offsets[:-1], np.diff(graphs.node_offsets))
     return graphs.neighbors + np.repeat(first_node, np.diff(graphs.edge_offsets))
 

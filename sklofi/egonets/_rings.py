@@ -112,7 +112,7 @@ def _in_triangles(
 ) -> NDArray[np.bool_]:
     """Whether two steps lead from start to goal.
 
-    The neighbours of the end that has fewer are tried one after the other, those of all
+    The neighbors of the end that has fewer are tried one after the other, those of all
     edges at once.
     """
     n_nodes = roads.n_nodes

@@ -58,11 +58,11 @@ class GraphSet:
         ``node_offsets[i + 1]``, in the order of the networkx graph.
 
     edge_offsets : ndarray of shape (n_nodes + 1,)
-        The neighbours (successors, in a directed graph) of node ``v`` are
+        The neighbors (successors, in a directed graph) of node ``v`` are
         ``neighbors[edge_offsets[v] : edge_offsets[v + 1]]``.
 
     neighbors : ndarray of shape (n_edges,)
-        Numbers of the neighbours, each counted from the first node of its own graph.
+        Numbers of the neighbors, each counted from the first node of its own graph.
         An undirected edge stands here twice, parallel edges once.
 
     directed : ndarray of shape (n_graphs,)
@@ -142,7 +142,7 @@ class GraphSet:
 
         node_label : hashable or None, default="label"
             Node attribute that holds a categorical label (any hashable value). Graphs
-            that have no such attribute on any node count as unlabelled if this is left
+            that have no such attribute on any node count as unlabeled if this is left
             at its default; any other name has to exist. None ignores labels.
 
         node_features : hashable or None, default=None
@@ -327,7 +327,7 @@ class GraphSet:
         return self._tables[key]
 
     def check_arrays(self) -> None:
-        """See that the arrays fit together, where they come from nobody knows where."""
+        """Check that the arrays fit together, where they come from nobody knows where."""
         if not (self._has_sizes_that_fit() and self._has_numbers_that_fit()):
             raise ValueError("the arrays of the graphs do not fit together")
 
@@ -351,7 +351,7 @@ class GraphSet:
         )
 
     def _has_numbers_that_fit(self) -> bool:
-        """Whether neighbours and labels are there, given arrays of the right sizes."""
+        """Whether neighbors and labels are there, given arrays of the right sizes."""
         n_nodes, degrees = np.diff(self.node_offsets), np.diff(self.edge_offsets)
         n_own = np.repeat(np.repeat(n_nodes, n_nodes), degrees)
         nothing = np.zeros(0, np.int32)

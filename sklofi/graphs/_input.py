@@ -59,10 +59,10 @@ def _check_graph_set(
     return X
 
 
-def check_same_labelling(graphs: GraphSet, has_labels: bool, owner: str) -> None:
-    """See that graphs have labels if those that an estimator was fitted on had, or none."""
+def check_same_labeling(graphs: GraphSet, has_labels: bool, owner: str) -> None:
+    """Check that graphs have labels if those that an estimator was fitted on had, or none."""
     if (graphs.label_ids is not None) != has_labels:
-        raise _other_labelling("node", has_labels, owner)
+        raise _other_labeling("node", has_labels, owner)
 
 
 def has_edge_labels(graphs: GraphSet) -> bool | None:
@@ -70,17 +70,17 @@ def has_edge_labels(graphs: GraphSet) -> bool | None:
     return graphs.edge_label_ids is not None if len(graphs.neighbors) else None
 
 
-def check_same_edge_labelling(graphs: GraphSet, had_labels: bool | None, owner: str) -> None:
-    """See that edges have labels if those that an estimator was fitted on had, or none.
+def check_same_edge_labeling(graphs: GraphSet, had_labels: bool | None, owner: str) -> None:
+    """Check that edges have labels if those that an estimator was fitted on had, or none.
 
     `had_labels` is what :func:`has_edge_labels` said of those.
     """
     has_labels = has_edge_labels(graphs)
     if has_labels is not None and had_labels is not None and has_labels != had_labels:
-        raise _other_labelling("edge", had_labels, owner)
+        raise _other_labeling("edge", had_labels, owner)
 
 
-def _other_labelling(what: str, had_labels: bool, owner: str) -> ValueError:
+def _other_labeling(what: str, had_labels: bool, owner: str) -> ValueError:
     here, there = ("without", "with") if had_labels else ("with", "without")
     return ValueError(
         f"X has graphs {here} {what} labels, but {owner} was fitted on graphs"

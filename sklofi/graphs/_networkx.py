@@ -230,7 +230,7 @@ def read_edge_labels(
 def _read_edge_attribute(
     graphs: list[nx.Graph], name: Hashable
 ) -> tuple[list[Any], NDArray[np.int64]]:
-    """The attribute of all edges, and how many parallel ones each neighbour stands for."""
+    """The attribute of all edges, and how many parallel ones each neighbor stands for."""
     values: list[Any] = []
     n_parallel: list[int] = []
     for graph in graphs:
@@ -414,7 +414,7 @@ def _locate_edge(
     neighbors: NDArray[np.int32],
     edge: int,
 ) -> str:
-    """'Graph 3, edge ('a', 'b')' for a position in the flat list of all neighbours."""
+    """'Graph 3, edge ('a', 'b')' for a position in the flat list of all neighbors."""
     source = int(np.searchsorted(np.cumsum(degrees), edge, side="right"))
     for index, names in enumerate(nodes):
         if source < len(names):

@@ -23,9 +23,9 @@ from sklofi.graphs._graph_set import GraphSet
 from sklofi.graphs._input import as_graph_set
 from sklofi.inspection._fitted import check_place, fitted_lofi
 from sklofi.inspection._quadrature import Floats, Integrals, Ints, integrate
-from sklofi.nn._lofi_autograd import standardise
+from sklofi.nn._lofi_autograd import standardize
 from sklofi.nn._lofi_network import LoFINetwork
-from sklofi.training._egonet_batches import Batch
+from sklofi.training._egonet_batches import EgonetBatch
 
 # Numbers in an array of a layer that stays in the cache of a core (2 MiB).
 PIECE_SIZE = 2**19
@@ -42,7 +42,7 @@ BESIDE_0 = 2.0**-10
 
 # Outputs of the graphs of a batch, and derivatives by the presence of its nodes: of the outputs,
 # and of what else is asked for.
-Derive = Callable[[LoFINetwork, Batch, Tensor, Tensor], tuple[Tensor, Sequence[Tensor]]]
+Derive = Callable[[LoFINetwork, EgonetBatch, Tensor, Tensor], tuple[Tensor, Sequence[Tensor]]]
 
 
 @torch.inference_mode(False)  # it also allows gradients, if the caller has forbidden them
@@ -267,7 +267,7 @@ def _warn_of_residuals(
 
 def _explained(
     estimator: BaseLoFI, module: LoFINetwork, graphs: GraphSet, target: Any
-) -> Iterator[tuple[Batch, Tensor]]:
+) -> Iterator[tuple[EgonetBatch, Tensor]]:
     """Batches of nodes, and the weights with which outputs add up to what is explained."""
     columns = _columns(estimator, target, len(graphs))
     first = 0  # graph of the batch
@@ -324,7 +324,12 @@ def _max_rows(module: LoFINetwork) -> int:
 
 
 def _integrate(
-    module: LoFINetwork, batch: Batch, weight: Tensor, derive: Derive, tol: float, n_steps: int
+    module: LoFINetwork,
+    batch: EgonetBatch,
+    weight: Tensor,
+    derive: Derive,
+    tol: float,
+    n_steps: int,
 ) -> Integrals:
     """Integrals along the paths of all graphs of a batch."""
     offsets = batch.graphs[0].offsets.cpu()
@@ -360,7 +365,7 @@ def _integrate(
 
 
 def _derive_by_nodes(
-    module: LoFINetwork, batch: Batch, weight: Tensor, presence: Tensor
+    module: LoFINetwork, batch: EgonetBatch, weight: Tensor, presence: Tensor
 ) -> tuple[Tensor, Sequence[Tensor]]:
     """Outputs of all graphs, and their derivatives by the presence of nodes."""
     outputs = module.layer_outputs(batch.x, batch.egonets, presence=presence)
@@ -370,7 +375,13 @@ def _derive_by_nodes(
 
 
 def _derive_by_nodes_and_mask(
-    module: LoFINetwork, batch: Batch, weight: Tensor, presence: Tensor, *, layer: int, mask: int
+    module: LoFINetwork,
+    batch: EgonetBatch,
+    weight: Tensor,
+    presence: Tensor,
+    *,
+    layer: int,
+    mask: int,
 ) -> tuple[Tensor, Sequence[Tensor]]:
     """The same, and the derivatives by the presence of nodes for one mask alone."""
     between = module._between()
@@ -380,7 +391,7 @@ def _derive_by_nodes_and_mask(
     outputs: list[Tensor] = []
     for depth, egonets in enumerate(module._per_layer(batch.egonets)):
         if depth > 0:
-            x = standardise(outputs[-1], between[depth - 1])
+            x = standardize(outputs[-1], between[depth - 1])
         there = presence
         if depth == layer:
             there = torch.where(is_mask, for_mask[:, None], presence[:, None])

@@ -221,7 +221,7 @@ class MaskDisplay:
 
 
 class AttributionDisplay:
-    """Graphs whose nodes are coloured by how much they move the prediction.
+    """Graphs whose nodes are colored by how much they move the prediction.
 
     Make one with :meth:`from_estimator`.
 
@@ -341,7 +341,7 @@ class AttributionDisplay:
             Number of graphs side by side; by default at most four.
 
         cmap : str, default="RdBu_r"
-            A diverging colour map; its middle stands for zero.
+            A diverging color map; its middle stands for zero.
 
         ax : matplotlib Axes, default=None
             What to draw in place of; by default on a new figure.

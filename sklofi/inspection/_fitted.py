@@ -27,7 +27,7 @@ def fitted_lofi(estimator):
 
 
 def check_place(estimator, layer, mask=0):
-    """See that a fitted estimator has such a mask."""
+    """Check that a fitted estimator has such a mask."""
     layers = estimator.module_.layers
     check_scalar(layer, "layer", Integral, min_val=0, max_val=len(layers) - 1)
     check_scalar(mask, "mask", Integral, min_val=0, max_val=len(layers[0].temperature) - 1)

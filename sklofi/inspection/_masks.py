@@ -17,13 +17,13 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from sklofi._lofi import BaseLoFI
-from sklofi.egonets._colors import node_classes
+from sklofi.egonets._colors import node_colors
 from sklofi.graphs._graph_set import GraphSet
 from sklofi.graphs._input import as_graph_set
 from sklofi.graphs._networkx import check_graph_list
 from sklofi.graphs._segments import segments_of
 from sklofi.inspection._fitted import check_place, fitted_lofi
-from sklofi.training._egonet_batches import Batch
+from sklofi.training._egonet_batches import EgonetBatch
 
 
 def mask_importance(
@@ -56,7 +56,7 @@ def mask_importance(
     scoring : str or callable, default=None
         A score in the words of scikit-learn; its X are numbers of graphs, so that it can
         look at predictions only. By default the loss that the estimator is trained by,
-        with its class weights, or for standardised targets.
+        with its class weights, or for standardized targets.
 
     layer : int, default=None
         The layer whose masks are switched off, counted from 0; by default all layers.
@@ -150,7 +150,7 @@ def _bootstrap(
     return np.concatenate(drawn, axis=1)
 
 
-def _outputs_without(module: Any, batch: Batch, outputs: list[Tensor], layers: Any) -> Tensor:
+def _outputs_without(module: Any, batch: EgonetBatch, outputs: list[Tensor], layers: Any) -> Tensor:
     """Outputs of the graphs without each mask, of shape (n_masks, n_graphs, n_outputs)."""
     changed = []
     for depth in layers:
@@ -292,7 +292,7 @@ def best_egonets(estimator: Any, X: Any, layer: int = 0, mask: int = 0, k: int =
     check_scalar(k, "k", Integral, min_val=1)
     graphs = as_graph_set(X, estimator.node_label, estimator.node_features)
     z = np.concatenate([*_node_outputs(estimator, graphs, layer)])[:, mask]
-    class_of = node_classes(graphs, estimator._radius, layer + 1)
+    class_of = node_colors(graphs, estimator._radius, layer + 1)
     order = np.argsort(-z, kind="stable")
     _, first = np.unique(class_of[order], return_index=True)
     nodes = order[np.sort(first)[:k]]

@@ -1,4 +1,4 @@
-"""Molecular fingerprints: counts of neighbourhoods, bonds and rings, with all labels."""
+"""Molecular fingerprints: counts of neighborhoods, bonds and rings, with all labels."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import Interval
 
 from sklofi.egonets._rings import edges_once, smallest_rings
 from sklofi.graphs._graph_set import GraphSet
-from sklofi.graphs._input import as_graph_set, check_same_edge_labelling, has_edge_labels
+from sklofi.graphs._input import as_graph_set, check_same_edge_labeling, has_edge_labels
 from sklofi.graphs._labels import DEFAULT_EDGE_LABEL, DEFAULT_NODE_LABEL
 from sklofi.graphs._segments import segments_of
 from sklofi.graphs._warnings import warn_of_unknown_edge_labels
@@ -30,25 +30,25 @@ from sklofi.kernels._wl import WLVectorizer, known_first
 
 
 class FingerprintVectorizer(WLVectorizer):
-    """Counts of neighbourhoods, bonds and rings, as a molecular fingerprint holds them.
+    """Counts of neighborhoods, bonds and rings, as a molecular fingerprint holds them.
 
     Three families of parts are counted, one after the other:
 
-    - circular neighbourhoods up to some radius, as in extended-connectivity fingerprints
+    - circular neighborhoods up to some radius, as in extended-connectivity fingerprints
       [1]_. The identifier of a node is at first its label; in each round it becomes the
       present one together with the multiset of pairs (label of the edge, identifier of
-      the neighbour). Identifiers are exact, not hashed into a vector of bits, and two
-      neighbourhoods of the same nodes both count;
+      the neighbor). Identifiers are exact, not hashed into a vector of bits, and two
+      neighborhoods of the same nodes both count;
     - bonds: edges by the labels of their ends and their own;
     - rings: edges by the size of the smallest ring that they are part of.
 
-    In a directed graph neighbours are successors, bonds have a direction, and rings are
+    In a directed graph neighbors are successors, bonds have a direction, and rings are
     directed cycles. A loop is a ring of size 1.
 
     Parameters
     ----------
     radius : int, default=2
-        Number of rounds: neighbourhoods hold what is within so many steps. With 2 they
+        Number of rounds: neighborhoods hold what is within so many steps. With 2 they
         are those of the fingerprint ECFP4, named by its diameter.
 
     max_ring : int, default=8
@@ -75,7 +75,7 @@ class FingerprintVectorizer(WLVectorizer):
         Number of columns.
 
     n_colors_ : ndarray of shape (radius + 1,)
-        Number of different neighbourhoods of each radius in the training graphs.
+        Number of different neighborhoods of each radius in the training graphs.
 
     bonds_ : ndarray of shape (n_bonds, 4)
         Of each bond the positions of a label in `labels_`, of its own in `edge_labels_`, of
@@ -96,7 +96,7 @@ class FingerprintVectorizer(WLVectorizer):
     See Also
     --------
     FingerprintClassifier : A linear machine on top of this.
-    WLVectorizer : Neighbourhoods alone, and without the labels of edges.
+    WLVectorizer : Neighborhoods alone, and without the labels of edges.
 
     References
     ----------
@@ -170,7 +170,7 @@ class FingerprintVectorizer(WLVectorizer):
         return sp.hstack([neighborhoods, bonds, rings], format="csr")
 
     def _count(self, graphs: GraphSet) -> sp.csr_array:
-        check_same_edge_labelling(graphs, self.has_edge_labels_, type(self).__name__)
+        check_same_edge_labeling(graphs, self.has_edge_labels_, type(self).__name__)
         parts = [super()._count(graphs), self._count_bonds(graphs)[0], self._count_rings(graphs)[0]]
         return known_first(
             parts, [int(self.n_colors_.sum()), len(self.bonds_), len(self.ring_sizes_)]

@@ -16,7 +16,7 @@ from sklearn.base import clone
 
 from sklofi.graphs._cache import sharing
 from sklofi.graphs._graph_set import GraphSet
-from sklofi.graphs._input import check_same_labelling
+from sklofi.graphs._input import check_same_labeling
 from sklofi.graphs._warnings import warn_of_unknown_labels
 from sklofi.kernels._vectorizer import GraphVectorizer, label_columns, labels_of, unary_counts
 
@@ -162,7 +162,7 @@ def fit_kernel(
     return kernel, None, np.asarray(kernel.fit_graphs(graphs))  # perhaps a data frame
 
 
-class Shelf:
+class KernelCache:
     """What was computed last, up to some size; safe to use from several threads."""
 
     def __init__(self) -> None:
@@ -198,7 +198,7 @@ class SharedKernel:
         self.whole, self.rows = graphs.origin
         self.graphs = graphs
         self.kernel = kernel
-        self.shelf = shelf_of(self.whole)
+        self.shelf = kernel_cache(self.whole)
         self.key = (type(kernel), joblib.hash(kernel.get_params()), *_told_apart(self.whole))
 
     @staticmethod
@@ -228,7 +228,7 @@ class SharedKernel:
     def values_of(self, graphs: GraphSet) -> NDArray[np.float64] | None:
         """Kernel values of another part and this one, if they are there to be taken."""
         whole, rows = graphs.origin
-        if shelf_of(whole) is not self.shelf or _told_apart(whole) != _told_apart(self.whole):
+        if kernel_cache(whole) is not self.shelf or _told_apart(whole) != _told_apart(self.whole):
             return None
         matrix = self.shelf.take(self.key)
         return None if matrix is None else matrix[np.ix_(rows, self.rows)]
@@ -239,8 +239,8 @@ def _told_apart(whole: GraphSet) -> tuple[Any, ...]:
     return whole.labels, whole.edge_labels, whole.directed.tobytes()
 
 
-def shelf_of(whole: GraphSet) -> Shelf:
-    return whole.keep("kernels", Shelf)
+def kernel_cache(whole: GraphSet) -> KernelCache:
+    return whole.keep("kernels", KernelCache)
 
 
 class GraKeLKernel:
@@ -257,13 +257,13 @@ class GraKeLKernel:
 
     def transform(self, graphs: GraphSet) -> NDArray[np.float64]:
         owner = type(self.kernel).__name__
-        check_same_labelling(graphs, self.has_labels, owner)
+        check_same_labeling(graphs, self.has_labels, owner)
         warn_of_unknown_labels(graphs, self.labels, owner, "has not seen them")
         values = self.kernel.transform(self._convert(graphs))
         return _check_values(values, self.kernel, (len(graphs), self.n_graphs))
 
     def _convert(self, graphs: GraphSet) -> list[list[dict[int, Any]]]:
-        """Of each graph the neighbours and the labels of its nodes, as dictionaries.
+        """Of each graph the neighbors and the labels of its nodes, as dictionaries.
 
         Labels are numbers, because GraKeL sorts them, with those of training first.
         """

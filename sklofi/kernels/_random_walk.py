@@ -19,7 +19,7 @@ from sklofi._memory import is_too_large, memory_size
 from sklofi._storage import CHECKS, SavedEstimator
 from sklofi.egonets._incidence import adjacency
 from sklofi.graphs._graph_set import GraphSet
-from sklofi.graphs._input import as_graph_set, check_same_labelling
+from sklofi.graphs._input import as_graph_set, check_same_labeling
 from sklofi.graphs._labels import DEFAULT_NODE_LABEL
 from sklofi.graphs._warnings import warn_of_training, warn_of_unknown_labels
 from sklofi.kernels._gram import normalize_kernel
@@ -56,7 +56,7 @@ class RandomWalkVectorizer(GraphVectorizer):
 
     Walks may turn back and visit nodes again; a walk of k steps has k + 1 labels. Counts
     of walks of k steps are weighted with the square root of ``decay ** k``, so that the
-    inner product is the random-walk kernel [1]_ of labelled graphs, a geometric series
+    inner product is the random-walk kernel [1]_ of labeled graphs, a geometric series
     over pairs of walks with the same labels, up to a length of `n_steps`. For the whole
     series see :class:`RandomWalkKernel`.
 
@@ -185,7 +185,7 @@ class RandomWalkVectorizer(GraphVectorizer):
 class RandomWalkKernel(
     SavedEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
 ):
-    """Random-walk kernel of labelled graphs: the whole geometric series.
+    """Random-walk kernel of labeled graphs: the whole geometric series.
 
     Sums ``decay ** k`` over all pairs of walks of k steps, one in each graph, that meet
     the same labels on their way, for all k [1]_. Pairs of walks are walks in the product
@@ -314,7 +314,7 @@ class RandomWalkKernel(
         """
         check_is_fitted(self)
         graphs = as_graph_set(X, self.node_label)
-        check_same_labelling(graphs, self._graphs.label_ids is not None, type(self).__name__)
+        check_same_labeling(graphs, self._graphs.label_ids is not None, type(self).__name__)
         warn_of_unknown_labels(
             graphs, self._labels, type(self).__name__, "finds no walk through their nodes"
         )

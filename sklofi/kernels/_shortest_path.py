@@ -36,7 +36,7 @@ class ShortestPathVectorizer(GraphVectorizer):
 
     For every ordered pair of different nodes of which the second can be reached from the
     first, the triplet (first label, second label, number of steps) is counted. The inner
-    product is the shortest-path kernel [1]_ of labelled graphs.
+    product is the shortest-path kernel [1]_ of labeled graphs.
 
     Parameters
     ----------

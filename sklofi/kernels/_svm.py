@@ -28,7 +28,7 @@ from sklofi._validation import (
     check_classes,
     check_training_data,
     restore_target,
-    standardise_target,
+    standardize_target,
     weights_of_classes,
 )
 from sklofi.graphs._graph_set import GraphSet
@@ -49,7 +49,7 @@ from sklofi.kernels._vectorizer import GraphVectorizer
 from sklofi.kernels._wl import VertexHistogramVectorizer, WLVectorizer
 
 # Kernels by name, made of the parameters of an estimator.
-KERNELS: dict[str, Callable[..., GraphVectorizer]] = {
+GRAPH_KERNELS: dict[str, Callable[..., GraphVectorizer]] = {
     "wl": WLVectorizer,
     "wl-oa": lambda n_iter, **kwargs: WLVectorizer(n_iter, unary=True, **kwargs),
     "vertex-histogram": lambda n_iter, **kwargs: VertexHistogramVectorizer(**kwargs),
@@ -106,7 +106,11 @@ class BaseKernelMachine(SavedEstimator, BaseEstimator):
         *(CalibratedClassifierCV, _CalibratedClassifier, _SigmoidCalibration),
     )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "kernel": [StrOptions(set(KERNELS)), HasMethods(["fit_transform", "transform"]), callable],
+        "kernel": [
+            StrOptions(set(GRAPH_KERNELS)),
+            HasMethods(["fit_transform", "transform"]),
+            callable,
+        ],
         "n_iter": [Interval(Integral, 0, None, closed="left")],
         "C": [Interval(Real, 0, None, closed="neither")],
         "normalize": ["boolean"],
@@ -181,7 +185,7 @@ class BaseKernelMachine(SavedEstimator, BaseEstimator):
         if self.solver == "linear" and not has_features:
             raise ValueError(
                 f'solver="linear" needs a kernel with features, but {self.kernel!r} gives only'
-                f' kernel values. Use solver="gram", or one of {sorted(KERNELS)}.'
+                f' kernel values. Use solver="gram", or one of {sorted(GRAPH_KERNELS)}.'
             )
         solver = self.solver
         if solver == "auto":
@@ -193,12 +197,12 @@ class BaseKernelMachine(SavedEstimator, BaseEstimator):
             raise MemoryError(
                 f"The kernel matrix of {len(graphs):,} graphs takes {needed / 2**30:.1f} GiB to"
                 f" compute; this machine has {memory_size() / 2**30:.1f} GiB of memory. Use"
-                f' solver="linear" with one of {sorted(KERNELS)}, or fewer graphs.'
+                f' solver="linear" with one of {sorted(GRAPH_KERNELS)}, or fewer graphs.'
             )
         return solver
 
     def _check_weights(self, weight):
-        """See that the solver comes to an end."""
+        """Check that the solver comes to an end."""
         largest = self.C * weight.max()
         is_linear = self.solver_ == "linear"  # which does not always obey max_iter
         if (is_linear or self.max_iter == -1) and not largest <= LARGEST_C:
@@ -216,7 +220,7 @@ class BaseKernelMachine(SavedEstimator, BaseEstimator):
         """An unfitted object that gives features or kernel values."""
         if isinstance(self.kernel, str):
             parameters = {"normalize": self.normalize, "node_label": self.node_label}
-            return KERNELS[self.kernel](self.n_iter, **parameters)
+            return GRAPH_KERNELS[self.kernel](self.n_iter, **parameters)
         if isinstance(self.kernel, type):
             raise TypeError(
                 f"kernel has to be an instance, got the class {self.kernel.__name__}:"
@@ -272,7 +276,7 @@ class GraphKernelSVC(ClassifierMixin, BaseKernelMachine):
 
         - "wl": the Weisfeiler-Lehman subtree kernel, :class:`WLVectorizer`;
         - "wl-oa": the Weisfeiler-Lehman optimal assignment kernel, the histogram
-          intersection of the same colours;
+          intersection of the same colors;
         - "vertex-histogram": node labels alone, :class:`VertexHistogramVectorizer`;
         - "shortest-path": pairs of labels and their distance,
           :class:`ShortestPathVectorizer`;
@@ -291,12 +295,12 @@ class GraphKernelSVC(ClassifierMixin, BaseKernelMachine):
         "random-walk". Not used for other kernels.
 
     C : float, default=1.0
-        Regularisation: the smaller, the stronger.
+        Regularization: the smaller, the stronger.
 
     normalize : bool, default=True
         Whether to scale a kernel that is given by its name so that every graph has
         similarity 1 with itself. Without it large graphs outweigh small ones, and the
-        optimisation can take very long.
+        optimization can take very long.
 
     node_label : hashable or None, default="label"
         Node attribute with a categorical label: any hashable value. Under the default
@@ -498,7 +502,7 @@ class GraphKernelSVC(ClassifierMixin, BaseKernelMachine):
 class GraphKernelSVR(RegressorMixin, BaseKernelMachine):
     """Support vector regressor of graphs with a graph kernel.
 
-    The target is standardised inside, so that `C` and `epsilon` do not depend on its
+    The target is standardized inside, so that `C` and `epsilon` do not depend on its
     scale.
 
     Parameters
@@ -511,12 +515,12 @@ class GraphKernelSVR(RegressorMixin, BaseKernelMachine):
         "random-walk". Not used for other kernels.
 
     C : float, default=1.0
-        Regularisation: the smaller, the stronger.
+        Regularization: the smaller, the stronger.
 
     normalize : bool, default=True
         Whether to scale a kernel that is given by its name so that every graph has
         similarity 1 with itself. Without it large graphs outweigh small ones, and the
-        optimisation can take very long.
+        optimization can take very long.
 
     node_label : hashable or None, default="label"
         Node attribute with a categorical label: any hashable value. Under the default
@@ -558,7 +562,7 @@ class GraphKernelSVR(RegressorMixin, BaseKernelMachine):
         "gram" or "linear".
 
     svm_ : SVR or LinearSVR
-        The machine of scikit-learn that was fitted, to the standardised target.
+        The machine of scikit-learn that was fitted, to the standardized target.
 
     See Also
     --------
@@ -606,7 +610,7 @@ class GraphKernelSVR(RegressorMixin, BaseKernelMachine):
         graphs, y, weight = check_training_data(
             self, X, y, sample_weight, **self._attributes(), y_numeric=True
         )
-        y, self._target_mean, self._target_scale = standardise_target(y, weight)
+        y, self._target_mean, self._target_scale = standardize_target(y, weight)
         inputs = self._fit_kernel(X, graphs)
         self._check_weights(weight)
         self.svm_ = self._machine().fit(inputs, y, sample_weight=weight)
@@ -625,8 +629,8 @@ class GraphKernelSVR(RegressorMixin, BaseKernelMachine):
         y : ndarray of shape (n_graphs,)
             Predicted targets.
         """
-        standardised = np.concatenate([self.svm_.predict(x) for x in self._machine_inputs(X)])
-        return restore_target(standardised, self._target_mean, self._target_scale)
+        standardized = np.concatenate([self.svm_.predict(x) for x in self._machine_inputs(X)])
+        return restore_target(standardized, self._target_mean, self._target_scale)
 
     def _machine(self):
         if self.solver_ == "gram":
@@ -646,7 +650,7 @@ class GraphKernelSVR(RegressorMixin, BaseKernelMachine):
 
 
 def _check_svm(svm):
-    """See that a machine from a file is sound: libsvm would read beyond the ends of arrays."""
+    """Check that a machine from a file is sound: libsvm would read beyond the ends of arrays."""
     if "support_" not in vars(svm):  # it cannot predict
         return
     n_graphs, n_vectors = svm.shape_fit_[0], len(svm.support_)

@@ -16,7 +16,7 @@ from sklofi._memory import is_too_large
 from sklofi._messages import show
 from sklofi._storage import SavedEstimator
 from sklofi.graphs._graph_set import GraphSet
-from sklofi.graphs._input import as_graph_set, check_same_labelling
+from sklofi.graphs._input import as_graph_set, check_same_labeling
 from sklofi.graphs._labels import used_labels
 from sklofi.graphs._segments import offsets_of
 from sklofi.graphs._warnings import warn_of_training, warn_of_unknown_labels
@@ -126,7 +126,7 @@ class GraphVectorizer(  # type: ignore[call-arg]
         """
         check_is_fitted(self)
         graphs = self._check_graphs(X)
-        check_same_labelling(graphs, self.has_labels_, type(self).__name__)
+        check_same_labeling(graphs, self.has_labels_, type(self).__name__)
         self.warn_of_unknown(graphs)
         n_known = self.n_features_out_ if self._largest is None else len(self._largest)
         return self._finish(self._count(graphs), n_known)

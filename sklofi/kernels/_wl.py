@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
 
-from sklofi.egonets._colors import count_classes, distinct_rows, first_positions
+from sklofi.egonets._colors import count_colors, distinct_rows, first_positions
 from sklofi.egonets._incidence import neighbor_nodes
 from sklofi.graphs._graph_set import GraphSet
 from sklofi.graphs._labels import DEFAULT_NODE_LABEL
@@ -20,18 +20,18 @@ from sklofi.kernels._vectorizer import LONGEST_NAME, GraphVectorizer, label_colu
 
 
 class WLVectorizer(GraphVectorizer):
-    """Counts of Weisfeiler-Lehman colours.
+    """Counts of Weisfeiler-Lehman colors.
 
-    A node's first colour is its label. In each iteration its new colour is its present
-    one together with the multiset of its neighbours' (in a directed graph, of its
-    successors'), so that a colour of iteration k describes everything within k steps that
+    A node's first color is its label. In each iteration its new color is its present
+    one together with the multiset of its neighbors' (in a directed graph, of its
+    successors'), so that a color of iteration k describes everything within k steps that
     a walker could see. The inner product of two vectors of counts is the
     Weisfeiler-Lehman subtree kernel [1]_; with `unary=True` it is the Weisfeiler-Lehman
     optimal assignment kernel [2]_.
 
-    Colours are found by hashing and then verified entry by entry, so that two different
-    neighbourhoods cannot end in the same column. Columns are ordered by iteration, labels
-    as they sort and later colours as they turn up.
+    Colors are found by hashing and then verified entry by entry, so that two different
+    neighborhoods cannot end in the same column. Columns are ordered by iteration, labels
+    as they sort and later colors as they turn up.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class WLVectorizer(GraphVectorizer):
         Number of iterations. With 0 the labels alone are counted.
 
     normalize : bool, default=False
-        Whether to scale vectors to unit length, colours that are in no training graph
+        Whether to scale vectors to unit length, colors that are in no training graph
         included.
 
     node_label : hashable or None, default="label"
@@ -48,7 +48,7 @@ class WLVectorizer(GraphVectorizer):
         chosen when it was made.
 
     unary : bool, default=False
-        Whether to write counts in unary: three nodes of a colour become three ones, "at
+        Whether to write counts in unary: three nodes of a color become three ones, "at
         least 1", "at least 2" and "at least 3". The inner product of such vectors is the
         sum of the smaller counts, the histogram intersection.
 
@@ -58,10 +58,10 @@ class WLVectorizer(GraphVectorizer):
         Number of columns.
 
     n_colors_ : ndarray of shape (n_iter + 1,)
-        Number of colours of each iteration in the training graphs.
+        Number of colors of each iteration in the training graphs.
 
     labels_ : list
-        The labels of the training graphs, the colours of iteration 0.
+        The labels of the training graphs, the colors of iteration 0.
 
     has_labels_ : bool
         Whether the training graphs have labels.
@@ -114,7 +114,7 @@ class WLVectorizer(GraphVectorizer):
         self._neighborhoods: list[sp.csr_array] = []
         levels = []
         for rows, colors, n_colors in self._color(graphs, [None] * self._depth):
-            levels.append(count_classes(colors, graphs.node_offsets, n_colors))
+            levels.append(count_colors(colors, graphs.node_offsets, n_colors))
             if rows is not None:
                 self._neighborhoods.append(rows[first_positions(colors)])
         self.n_colors_ = np.array([level.shape[1] for level in levels])
@@ -122,7 +122,7 @@ class WLVectorizer(GraphVectorizer):
 
     def _count(self, graphs: GraphSet) -> sp.csr_array:
         levels = [
-            count_classes(colors, graphs.node_offsets, n_colors)
+            count_colors(colors, graphs.node_offsets, n_colors)
             for _, colors, n_colors in self._color(graphs, self._neighborhoods)
         ]
         return known_first(levels, self.n_colors_.tolist())
@@ -130,8 +130,8 @@ class WLVectorizer(GraphVectorizer):
     def _color(
         self, graphs: GraphSet, known: Sequence[sp.csr_array | None]
     ) -> Iterator[tuple[sp.csr_array | None, NDArray[np.int32], int]]:
-        """Yield, for each iteration, the neighbourhoods that colours stand for, the colours
-        of all nodes, and the number of colours. Known neighbourhoods keep their numbers."""
+        """Yield, for each iteration, the neighborhoods that colors stand for, the colors
+        of all nodes, and the number of colors. Known neighborhoods keep their numbers."""
         colors, n_colors = label_columns(graphs, self.labels_)
         kinds, n_kinds = self._kinds_of_edges(graphs)
         yield None, colors, n_colors
@@ -152,7 +152,7 @@ class WLVectorizer(GraphVectorizer):
         return 0, 1
 
     def _kind_names(self) -> list[str]:
-        """For each known kind of edges, what stands before the neighbours at their ends."""
+        """For each known kind of edges, what stands before the neighbors at their ends."""
         return [""]
 
     def _names(self) -> list[str]:
@@ -162,7 +162,7 @@ class WLVectorizer(GraphVectorizer):
         root_of = np.arange(len(roots))
         for iteration, rows in enumerate(self._neighborhoods, start=1):
             own, others = _parts_of_neighborhoods(rows, len(kinds))
-            root_of = root_of[own]  # a colour knows the label that it grew from
+            root_of = root_of[own]  # a color knows the label that it grew from
             longer = []
             for color, neighbors in enumerate(others):
                 parts = (
@@ -237,7 +237,7 @@ class VertexHistogramVectorizer(WLVectorizer):
         return self._label_names()
 
 
-# Colours.
+# Colors.
 
 
 def _colored_neighborhoods(
@@ -247,24 +247,24 @@ def _colored_neighborhoods(
     kinds: NDArray[np.int32] | int,
     n_kinds: int,
 ) -> sp.csr_array:
-    """A row for each node: a one in column ``(n_kinds + 1) * c`` if its own colour is c, and
-    in column ``(n_kinds + 1) * c + 1 + k`` how many neighbours of the colour c it has at the
+    """A row for each node: a one in column ``(n_kinds + 1) * c`` if its own color is c, and
+    in column ``(n_kinds + 1) * c + 1 + k`` how many neighbors of the color c it has at the
     other end of edges of the kind k."""
     n_nodes, width = graphs.n_nodes, n_kinds + 1
     if width * n_colors >= 2**31:
         colors = colors.astype(np.int64)
-    # Segment v holds node v itself, then its neighbours.
+    # Segment v holds node v itself, then its neighbors.
     offsets = graphs.edge_offsets + np.arange(n_nodes + 1)
     entries = np.empty(offsets[-1], dtype=colors.dtype)
     is_neighbor = np.ones(len(entries), dtype=bool)
     is_neighbor[offsets[:-1]] = False
     entries[offsets[:-1]] = width * colors
     entries[is_neighbor] = width * colors[neighbor_nodes(graphs)] + 1 + kinds
-    return count_classes(entries, offsets, width * n_colors)
+    return count_colors(entries, offsets, width * n_colors)
 
 
 def _with_more_kinds(rows: sp.csr_array, n_kinds: int, n_more: int) -> sp.csr_array:
-    """The same neighbourhoods, numbered as if there were more kinds of edges."""
+    """The same neighborhoods, numbered as if there were more kinds of edges."""
     if n_kinds == n_more:
         return rows
     colors, parts = np.divmod(rows.indices.astype(np.int64), n_kinds + 1)
@@ -296,8 +296,8 @@ def _number_rows(
 def _parts_of_neighborhoods(
     rows: sp.csr_array, n_kinds: int
 ) -> tuple[NDArray[np.int64], Iterator[list[tuple[int, int, int]]]]:
-    """The own colour of each row of :func:`_colored_neighborhoods`, and the colours of the
-    neighbours with the kinds of their edges and their numbers."""
+    """The own color of each row of :func:`_colored_neighborhoods`, and the colors of the
+    neighbors with the kinds of their edges and their numbers."""
     colors, parts = np.divmod(rows.indices, n_kinds + 1)  # part 0 is the node itself
 
     def others() -> Iterator[list[tuple[int, int, int]]]:
@@ -321,7 +321,7 @@ def known_first(levels: Sequence[sp.csr_array], n_known: Sequence[int]) -> sp.cs
 
 
 def _without_gaps(rows: sp.csr_array) -> sp.csr_array:
-    """The same rows without empty columns, if most columns are: many colours times many
+    """The same rows without empty columns, if most columns are: many colors times many
     kinds of edges are more than there is memory for."""
     if rows.shape[1] <= 2 * rows.nnz:
         return rows

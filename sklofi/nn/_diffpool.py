@@ -50,7 +50,7 @@ class DiffPool(FlatNetwork):
     n_outputs : int
         Number of classes or targets.
     n_layers : int, default=3
-        Number of layers of each stack; all but the last with ReLU and batch normalisation. The
+        Number of layers of each stack; all but the last with ReLU and batch normalization. The
         outputs of all layers are put side by side.
     n_hidden : int, default=64
         Width of all layers but the last.
@@ -100,7 +100,7 @@ class DiffPool(FlatNetwork):
         self.penalty = penalty
         hidden = [n_hidden] * (n_layers - 1)
         n_described = sum(hidden) + n_last
-        self.neighbours = SimpleConv(aggr="sum")
+        self.neighbors = SimpleConv(aggr="sum")
         self.describers = nn.ModuleList()
         self.assigners = nn.ModuleList()
         n_inputs, convolution, n_assigned = n_features, SAGEConv, n_clusters
@@ -112,7 +112,7 @@ class DiffPool(FlatNetwork):
             n_assigned = ceil(cluster_ratio * n_assigned)
         self.describers.append(SageStack(convolution, [n_inputs, *hidden, n_last]))
         self.output = Perceptron((n_poolings + 1) * n_described, n_dense, n_outputs, dropout)
-        # Stacks keep inputs, means over neighbours and results of layers, for nodes and for
+        # Stacks keep inputs, means over neighbors and results of layers, for nodes and for
         # clusters, of which a graph has hardly more than nodes.
         self.numbers_per_node = 2 * n_features + 12 * n_described + 8 * n_clusters
         self.numbers_per_edge = 2 * (n_features + sum(hidden)) + n_clusters
@@ -141,7 +141,7 @@ class DiffPool(FlatNetwork):
             if level == 0:
                 entropy = pool(-(s * log_s).sum(1, keepdim=True), graphs, "mean")
                 # Graph by graph: padded to the size of the largest, there would be far more nodes.
-                parts = torch.cat([z, self.neighbours(s, graphs.edge_index), s], 1)
+                parts = torch.cat([z, self.neighbors(s, graphs.edge_index), s], 1)
                 pairs = zip(s.split(n_nodes), parts.split(n_nodes), strict=True)
                 merged = torch.stack([shares.mT @ part for shares, part in pairs])
             else:

@@ -10,7 +10,7 @@ from sklofi.nn._flat import FlatGraphs, Norm, Perceptron, StackedNetwork, widths
 
 
 class ECCLayer(nn.Module):
-    r"""A convolution whose filter depends on the edge, and batch normalisation.
+    r"""A convolution whose filter depends on the edge, and batch normalization.
 
     The network that makes filters of edges is
     :math:`F(e) = \sum_k r_k(e) F_k + F_0` with :math:`r(e) = \mathrm{ReLU}(V e + c)`. Each
@@ -53,8 +53,8 @@ class ECCLayer(nn.Module):
             filtered = filter_nodes(x, self.filters).index_select(0, source)
             messages = torch.einsum("ek,eko->eo", mixture.index_select(0, edge_kinds), filtered)
         total = x.new_zeros(len(x), self.filters.shape[2]).index_add(0, target, messages)
-        n_neighbours = torch.bincount(target, minlength=len(x)).clamp(min=1)
-        return total / n_neighbours[:, None] + self.root(x)
+        n_neighbors = torch.bincount(target, minlength=len(x)).clamp(min=1)
+        return total / n_neighbors[:, None] + self.root(x)
 
 
 def filter_nodes(x: Tensor, filters: Tensor) -> Tensor:
@@ -71,9 +71,9 @@ class ECC(StackedNetwork):
         \sum_{u \in \mathcal{N}(v)} F(e_{uv}) \, h_u \Bigr) \Bigr)
 
     where the perceptron :math:`F` makes a matrix of the features of an edge, and norm is
-    batch normalisation. Graphs without edge features have the constant one.
+    batch normalization. Graphs without edge features have the constant one.
 
-    The paper counts a node among its neighbours; here it has a filter :math:`W` of its own,
+    The paper counts a node among its neighbors; here it has a filter :math:`W` of its own,
     outside of the mean, as in PyTorch Geometric. The graphs are not coarsened between
     layers, which would need an eigenvector and a new Laplacian of each of them at each
     level: there are layers, and one pooling at the end.

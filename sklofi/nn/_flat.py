@@ -19,7 +19,7 @@ from torch.nn import functional as F
 POOLINGS = ("sum", "mean", "max")
 
 
-# Sums over neighbours grow with each layer, by the degree of hubs. What is above this bound
+# Sums over neighbors grow with each layer, by the degree of hubs. What is above this bound
 # is cut, so that squares (in variances) and products with weights stay finite in 32 bits.
 BOUND = 1e15
 
@@ -126,10 +126,10 @@ class FlatNetwork(nn.Module):
         return self.head(embedding, generator)
 
     def constrain_(self) -> None:
-        """Bring weights back within their bounds, after an optimiser's step."""
+        """Bring weights back within their bounds, after an optimizer's step."""
 
     def statistics(self) -> list[Tensor]:
-        """Means and variances of layers that normalise, which change in training."""
+        """Means and variances of layers that normalize, which change in training."""
         pairs = [(one.running_mean, one.running_var) for one in self._norms()]
         return [one for pair in pairs for one in pair if one is not None]
 
@@ -138,9 +138,9 @@ class FlatNetwork(nn.Module):
 
     @torch.no_grad()
     def find_statistics_(self, batches: Iterable[tuple[Any, ...]], earlier: float = 0.0) -> None:
-        """Find the means and variances of layers that normalise for the weights as they are.
+        """Find the means and variances of layers that normalize for the weights as they are.
 
-        As torch's ``update_bn``: each batch is normalised by itself, as in training, and each
+        As torch's ``update_bn``: each batch is normalized by itself, as in training, and each
         layer takes the mean and variance of all that it was given. But nothing is dropped, as
         in prediction: dropout keeps means and widens variances.
 
@@ -194,7 +194,7 @@ class FlatNetwork(nn.Module):
         """Glorot's uniform distribution for matrices, zero for biases.
 
         A submodule with a method ``reset_parameters_(generator)`` chooses for itself; one with
-        buffers has to, unless it is a layer that normalises.
+        buffers has to, unless it is a layer that normalizes.
         """
         module: Any
         for module in self.modules():
@@ -222,7 +222,7 @@ def glorot_(parameter: Tensor, generator: torch.Generator | None = None) -> None
 
 
 class Norm(nn.BatchNorm1d):
-    r"""Batch normalisation of weighted rows, also of single ones.
+    r"""Batch normalization of weighted rows, also of single ones.
 
     .. math::
         y = \gamma \frac{x - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta, \qquad
@@ -257,7 +257,7 @@ class Norm(nn.BatchNorm1d):
             self.running_var.masked_fill_(is_constant, 1)
 
     def forward(self, x: Tensor, weight: Tensor | None = None) -> Tensor:
-        """Normalise rows, which have weights of shape (n_rows,), or all the same weight."""
+        """Normalize rows, which have weights of shape (n_rows,), or all the same weight."""
         x = cut(x)
         if not self.training or len(x) == 1:
             statistics = self.running_mean, self.running_var
@@ -269,9 +269,9 @@ class Norm(nn.BatchNorm1d):
         else:
             shares = as_shares(weight)
             mean = shares @ x
-            centred = x - mean
-            variance = shares @ centred.square()
-            y = torch.addcmul(self.bias, centred, self.weight * torch.rsqrt(variance + self.eps))
+            centered = x - mean
+            variance = shares @ centered.square()
+            y = torch.addcmul(self.bias, centered, self.weight * torch.rsqrt(variance + self.eps))
         if self.momentum is not None:
             self._remember(mean, variance)
         elif weight is None:
@@ -392,7 +392,7 @@ class StackedNetwork(FlatNetwork):
     def edges(self, graphs: FlatGraphs) -> tuple[Tensor | None, ...]:
         """What the layers are given beside the nodes, the same for all of them.
 
-        Those that normalise take weights of nodes as well.
+        Those that normalize take weights of nodes as well.
         """
         return (graphs.edge_index,)
 

@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from sklofi.nn._count_matrix import CountMatrix
 from sklofi.nn._lofi_autograd import PIECE_SIZE, fast_lofi
 
-KERNELS = ("intersection", "l1")
+HISTOGRAM_KERNELS = ("intersection", "l1")
 
 
 # Cosines lie in [-1, 1]: at a temperature of 1 a node would start out spread almost
@@ -67,7 +67,7 @@ class LoFILayer(nn.Module):
     dictionary : Parameter of shape (n_masks, n_words, n_features)
 
     histogram : Parameter of shape (n_masks, n_words)
-        Non-negative; :meth:`clip_histogram_` restores this after an optimiser's step.
+        Non-negative; :meth:`clip_histogram_` restores this after an optimizer's step.
 
     temperature : Parameter of shape (n_masks,)
     """
@@ -83,7 +83,7 @@ class LoFILayer(nn.Module):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        _check_choice("kernel", kernel, KERNELS)
+        _check_choice("kernel", kernel, HISTOGRAM_KERNELS)
         self.kernel = kernel
         kind = _kind(generator, dtype)
         self.dictionary = nn.Parameter(torch.empty(n_masks, n_words, n_features, **kind))

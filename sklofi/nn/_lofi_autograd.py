@@ -58,7 +58,7 @@ def fast_lofi(
         If given, the outputs of each layer are summed over graphs.
 
     between : sequence of (mean, scale)
-        What standardises the output of a layer as the input of the next, for all layers
+        What standardizes the output of a layer as the input of the next, for all layers
         but the last.
 
     presence : Tensor of shape (n_nodes,), default=None
@@ -78,14 +78,14 @@ def fast_lofi(
     outputs: list[Tensor] = []
     for depth, (matrix, of_layer) in enumerate(zip(egonets, parameters, strict=True)):
         if depth:
-            x = standardise(outputs[-1], between[depth - 1])
+            x = standardize(outputs[-1], between[depth - 1])
         outputs.append(_compare_in_pieces(x, matrix, kernel, *of_layer))
     if graphs is None:
         return tuple(outputs)
     return tuple(matrix.sum_rows(z) for matrix, z in zip(graphs, outputs, strict=True))
 
 
-def standardise(x: Tensor, constants: Constants) -> Tensor:
+def standardize(x: Tensor, constants: Constants) -> Tensor:
     mean, scale = constants
     return (x - mean) / scale
 
@@ -111,7 +111,7 @@ class _FastLoFI(torch.autograd.Function):
             outputs.append(z if graphs is None else graphs[depth].sum_rows(z))
             saved += intermediates
             if depth < len(egonets) - 1:
-                x = standardise(z, between[depth])
+                x = standardize(z, between[depth])
         ctx.save_for_backward(*saved)
         ctx.egonets, ctx.graphs, ctx.kernel, ctx.between = egonets, graphs, kernel, between
         ctx.presence = presence

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from sklofi.nn._count_matrix import CountMatrix
 from sklofi.nn._lofi import LoFILayer, _check_choice, _kind, first_keys, next_keys
-from sklofi.nn._lofi_autograd import Constants, fast_lofi, standardise
+from sklofi.nn._lofi_autograd import Constants, fast_lofi, standardize
 
 POOLINGS = ("sum", "mean", "max")
 
@@ -198,21 +198,21 @@ class LoFINetwork(nn.Module):
             is_constant = scale <= 1e-5 * (1 + mean.abs())
             self.node_mean[depth] = mean.masked_fill(is_constant, 0)
             self.node_scale[depth] = scale.masked_fill(is_constant, 1)
-            x = standardise(z, self._between()[depth])
+            x = standardize(z, self._between()[depth])
             keys = next_keys(keys, matrix)
 
     @torch.no_grad()
     def calibrate_(self, mean: Tensor, scale: Tensor) -> None:
         """Set the constants that bring pooled vectors to zero mean and unit variance.
 
-        Batch normalisation would do the same anew for every batch, but then a graph's
-        output would depend on its neighbours in the batch and on their weights.
+        Batch normalization would do the same anew for every batch, but then a graph's
+        output would depend on its neighbors in the batch and on their weights.
         """
         self.embedding_mean.copy_(mean)
         self.embedding_scale.copy_(scale)
 
     def constrain_(self) -> None:
-        """Make all learned histograms non-negative again, after an optimiser's step."""
+        """Make all learned histograms non-negative again, after an optimizer's step."""
         for layer in self.layers:
             layer.clip_histogram_()  # type: ignore[operator]
 
@@ -270,8 +270,8 @@ class LoFINetwork(nn.Module):
 
     def head(self, embedding: Tensor) -> Tensor:
         """Outputs of graphs from their pooled vectors."""
-        standardised = (embedding - self.embedding_mean) / self.embedding_scale
-        return self.output(torch.relu(self.hidden(standardised)))
+        standardized = (embedding - self.embedding_mean) / self.embedding_scale
+        return self.output(torch.relu(self.hidden(standardized)))
 
     def layer_outputs(
         self,
@@ -310,7 +310,7 @@ class LoFINetwork(nn.Module):
             return []
         between = self._between()
         if first_layer > 0:
-            x = standardise(x, between[first_layer - 1])
+            x = standardize(x, between[first_layer - 1])
         layers = [(one.dictionary, one.histogram, one.temperature) for one in self.layers]
         outputs = fast_lofi(
             x,
@@ -356,7 +356,7 @@ class LoFINetwork(nn.Module):
         return [matrices[min(depth, last)] for depth in range(len(self.layers))]
 
     def _between(self) -> list[Constants]:
-        """What standardises the outputs of each layer as inputs of the next."""
+        """What standardizes the outputs of each layer as inputs of the next."""
         return list(zip(self.node_mean, self.node_scale, strict=True))
 
     def _dropped(
@@ -372,5 +372,5 @@ class LoFINetwork(nn.Module):
             keep /= 1 - self.dropout
             outputs.append(z * keep)
             if depth < len(between):  # what is dropped is at the mean, not far from all others
-                x = standardise(z, between[depth]) * keep
+                x = standardize(z, between[depth]) * keep
         return outputs

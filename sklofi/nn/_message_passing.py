@@ -124,7 +124,7 @@ class GCN(StackedNetwork):
 
 
 class GraphSAGE(StackedNetwork):
-    r"""Sample and aggregate, here with all neighbours instead of a sample.
+    r"""Sample and aggregate, here with all neighbors instead of a sample.
 
     .. math::
         h'_v = \mathrm{ReLU} \bigl( W_1 h_v + W_2
@@ -132,7 +132,7 @@ class GraphSAGE(StackedNetwork):
 
     The outputs of all layers are pooled, side by side, as in the comparison of Errica et
     al., which has no sampling and no scaling of nodes to unit length either. With
-    ``aggregation="max"`` neighbours pass a layer with ReLU first, as in the paper.
+    ``aggregation="max"`` neighbors pass a layer with ReLU first, as in the paper.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ class GraphSAGE(StackedNetwork):
         Width of the hidden layers.
 
     aggregation : {"mean", "max", "sum"}, default="mean"
-        How the neighbours of a node become one vector.
+        How the neighbors of a node become one vector.
 
     dropout : float, default=0.0
         Share of hidden numbers that are dropped in training.
@@ -187,7 +187,7 @@ class GraphSAGE(StackedNetwork):
 
 
 class NormedPerceptron(nn.Sequential):
-    """Layers one after the other, of which those that normalise are given weights."""
+    """Layers one after the other, of which those that normalize are given weights."""
 
     def forward(self, x: Tensor, weight: Tensor | None = None) -> Tensor:
         for layer in self:
@@ -196,7 +196,7 @@ class NormedPerceptron(nn.Sequential):
 
 
 class GINLayer(GINConv):
-    """A GIN convolution whose update is a perceptron with batch normalisation."""
+    """A GIN convolution whose update is a perceptron with batch normalization."""
 
     def __init__(self, n_inputs: int, n_hidden: int, train_eps: bool) -> None:
         update = NormedPerceptron(
@@ -237,7 +237,7 @@ class GIN(StackedNetwork):
         y_G &= \sum_{k=0}^{n_\mathrm{layers}} W_k \sum_{v \in G} h^{(k)}_v + b
 
     where :math:`h^{(0)}` are the node features, and each MLP has two layers, with batch
-    normalisation behind both. The readouts of all layers are one linear map of their pooled
+    normalization behind both. The readouts of all layers are one linear map of their pooled
     nodes side by side, which is zero at first. Dropout acts on these; in the published code,
     on the scores of each layer, where a single output of a regression would be dropped as a
     whole.
@@ -299,7 +299,7 @@ class GIN(StackedNetwork):
 
 
 class SGINLayer(GINLayer):
-    """A GIN convolution over neighbours and their neighbours."""
+    """A GIN convolution over neighbors and their neighbors."""
 
     def forward(  # type: ignore[override]
         self, x: Tensor, edge_index: Tensor, n_returns: Tensor, weight: Tensor | None = None
@@ -311,11 +311,11 @@ class SGINLayer(GINLayer):
 
 
 class SGIN(GIN):
-    r"""GIN with an enlarged neighbourhood, (s)GIN.
+    r"""GIN with an enlarged neighborhood, (s)GIN.
 
-    The paper enlarges the neighbourhood over which a layer aggregates, so that less
+    The paper enlarges the neighborhood over which a layer aggregates, so that less
     information between nodes is lost on the way; nothing is added to the loss. A node
-    aggregates its neighbours, and theirs except itself:
+    aggregates its neighbors, and theirs except itself:
 
     .. math::
         h'_v = \mathrm{ReLU} \Bigl( \mathrm{MLP} \Bigl( (1 + \epsilon) h_v
@@ -381,7 +381,7 @@ class GAT(StackedNetwork):
 
     in each of `n_heads` heads, whose outputs stand side by side. This is the attention of
     the paper (``GATConv``), not its later correction (``GATv2Conv``), in which the order of
-    the neighbours may depend on the node. Dropout acts on nodes, not on attention.
+    the neighbors may depend on the node. Dropout acts on nodes, not on attention.
 
     Parameters
     ----------

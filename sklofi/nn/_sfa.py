@@ -52,7 +52,7 @@ class SFAGNN(StackedNetwork):
     The outputs of all layers are pooled, side by side.
 
     **This is a reconstruction.** From the abstract of the paper: sets of learned points, soft
-    alignment, new features that are similarities, and their propagation to neighbours, one
+    alignment, new features that are similarities, and their propagation to neighbors, one
     message for each node. From GNN-LoFI, by the same authors: cosines, softmax and
     temperature, the sum over the egonet, the readout of all layers, dropout after each. Our
     own guess: that the similarity with a set is the mean cosine under the alignment.

@@ -128,11 +128,11 @@ def _both_ways(graphs: FlatGraphs) -> list[_Edges]:
 
 
 def _inner_edges(members: Tensor, edges: _Edges) -> tuple[Tensor, Tensor]:
-    """How many neighbours of each member are in the same egonet, and which.
+    """How many neighbors of each member are in the same egonet, and which.
 
     An edge inside the egonet of ``v`` is a pair of a member ``w`` and a node ``u`` that is
-    both a neighbour of ``w`` and a member. The shorter of these two lists is tried, so that
-    a hub, which has many neighbours and is in many egonets, does no harm.
+    both a neighbor of ``w`` and a member. The shorter of these two lists is tried, so that
+    a hub, which has many neighbors and is in many egonets, does no harm.
     """
     n_nodes, n_edges = len(edges.counts), len(edges.codes)
     owners, nodes = members // n_nodes, members % n_nodes
@@ -299,7 +299,7 @@ class RWGNN(FlatNetwork):
     .. math::
         k_p(G, H_j) = s_j^\top (W_j \otimes A)^p s_j, \quad p = 0, \dots, P
 
-    (see :class:`GraphFilters`), normalised over the batch. A perceptron with one hidden layer
+    (see :class:`GraphFilters`), normalized over the batch. A perceptron with one hidden layer
     gives the outputs.
 
     Parameters
@@ -376,10 +376,10 @@ class KerGNN(FlatNetwork):
         X^{(l+1)}_{v j} = \operatorname{relu} \operatorname{norm}
             \sum_{p=0}^P k_p(G_v, H_j),
 
-    where norm is batch normalisation over nodes.
+    where norm is batch normalization over nodes.
 
     The vector of a graph holds its pooled :math:`X^{(0)}, X^{(1)}, \dots` side by side,
-    normalised over the batch. A perceptron with one hidden layer gives the outputs.
+    normalized over the batch. A perceptron with one hidden layer gives the outputs.
 
     Parameters
     ----------
@@ -399,7 +399,7 @@ class KerGNN(FlatNetwork):
         Length :math:`P` of the longest walks.
 
     radius : int, default=1
-        Largest distance of members of an egonet from its centre.
+        Largest distance of members of an egonet from its center.
 
     n_hidden : int, default=16
         Width that node features are mapped to.

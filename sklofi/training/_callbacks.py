@@ -12,14 +12,14 @@ from skorch import NeuralNet
 from skorch.callbacks import Callback, EarlyStopping
 from torch import Tensor
 
-from sklofi.training._dataset import EncodedGraphs
+from sklofi.training._dataset import GraphDataset
 
 # Products of larger weights may not fit into 32 bits.
 LARGEST_WEIGHT = 1e6
 
 
 def statistics_of(module: torch.nn.Module) -> list[Tensor]:
-    """Means and variances of layers that normalise, of modules that have such layers."""
+    """Means and variances of layers that normalize, of modules that have such layers."""
     statistics: Any = getattr(module, "statistics", list)
     return statistics()
 
@@ -35,7 +35,7 @@ class AverageWeights(Callback):
     On most data sets that were tried it had the lower validation loss, and one that jumps
     less from epoch to epoch. Training itself goes on with the weights of the last step.
 
-    Averages of the means and variances of batch normalisation would not belong to the averaged
+    Averages of the means and variances of batch normalization would not belong to the averaged
     weights. They are found anew for these after each epoch, in one more pass without gradients,
     over all training graphs or about 500 of them.
     """
@@ -45,7 +45,7 @@ class AverageWeights(Callback):
     def initialize(self) -> AverageWeights:
         self.kept: list[Tensor] | None = None
         self.last: list[Tensor] = []
-        self.dataset: EncodedGraphs | None = None
+        self.dataset: GraphDataset | None = None
         return self
 
     @property
@@ -59,7 +59,7 @@ class AverageWeights(Callback):
         return {**state, "dataset": None}
 
     def check_state(self, net: NeuralNet, state: dict[str, Any]) -> None:
-        """See that averages from a file have the sizes of the weights: optimisers do not look."""
+        """Check that averages from a file have the sizes of the weights: optimizers do not look."""
         expected = [(weight.shape, torch.float32) for weight in exchanged(net.module_)]
         for name in ("kept", "last", "average"):
             if tensors := state.get(name):
@@ -70,7 +70,7 @@ class AverageWeights(Callback):
         self.is_started = False
 
     def on_epoch_begin(
-        self, net: NeuralNet, dataset_train: EncodedGraphs | None = None, **kwargs: Any
+        self, net: NeuralNet, dataset_train: GraphDataset | None = None, **kwargs: Any
     ) -> None:
         self.dataset = dataset_train
         if not self.is_started:  # only now, when other callbacks may have set the weights
@@ -123,7 +123,7 @@ class AverageWeights(Callback):
         if not self.is_in_place:
             self.exchange(net)
             net.find_statistics(self.dataset)
-            # Batches of a single row are normalised by these in training, too.
+            # Batches of a single row are normalized by these in training, too.
             n_weights = len(list(net.module_.parameters()))
             for other, found in zip(
                 self.average[n_weights:], statistics_of(net.module_), strict=True
@@ -149,14 +149,14 @@ class LastGoodWeights(Callback):
         self.keep(net, "with which it started")
 
     def on_epoch_end(
-        self, net: NeuralNet, dataset_train: EncodedGraphs | None = None, **kwargs: Any
+        self, net: NeuralNet, dataset_train: GraphDataset | None = None, **kwargs: Any
     ) -> None:
         self.look(net, dataset_train)
         if self.problem is not None:
             raise EndOfTraining
         self.keep(net, f"of epoch {net.history[-1, 'epoch']}")
 
-    def look(self, net: NeuralNet, dataset: EncodedGraphs | None = None) -> None:
+    def look(self, net: NeuralNet, dataset: GraphDataset | None = None) -> None:
         """Find out whether something is wrong with the last epoch."""
         row = net.history[-1]
         for name in ("train_loss", "valid_loss"):
@@ -205,7 +205,7 @@ class LastGoodWeights(Callback):
         self.which = which
 
 
-class EpochTasks(Callback):
+class EpochReports(Callback):
     """Report every epoch to the callbacks of scikit-learn (1.9 and later)."""
 
     remembered = ()
@@ -241,7 +241,7 @@ class StopWhenAsked(Callback):
 
     remembered = ()
 
-    def __init__(self, tasks: EpochTasks) -> None:
+    def __init__(self, tasks: EpochReports) -> None:
         self.tasks = tasks
 
     def on_epoch_end(self, net: NeuralNet, **kwargs: Any) -> None:

@@ -107,7 +107,7 @@ def restore_net(net: NeuralNet, state: dict[str, Any]) -> None:
 
 
 def _check_optimizer(state: dict[str, Any], parameters: list[Tensor]) -> None:
-    """See that averages have the sizes of their parameters: the optimiser does not look."""
+    """Check that averages have the sizes of their parameters: the optimizer does not look."""
     (group,) = state["param_groups"]
     is_sound = list(group["params"]) == list(range(len(parameters))) and group["fused"] is True
     for index, own in state["state"].items():
@@ -117,7 +117,7 @@ def _check_optimizer(state: dict[str, Any], parameters: list[Tensor]) -> None:
         is_sound &= own["exp_avg"].shape == own["exp_avg_sq"].shape == shape
         is_sound &= own["exp_avg"].dtype == own["exp_avg_sq"].dtype == np.float32
     if not is_sound:
-        raise ValueError("the state of the optimiser does not have the size of the weights")
+        raise ValueError("the state of the optimizer does not have the size of the weights")
 
 
 class Checkpoint(Callback):

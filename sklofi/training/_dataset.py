@@ -33,7 +33,7 @@ class Batch(Protocol):
     def to(self, device: str | torch.device) -> Self: ...
 
 
-class EncodedGraphs(skorch.dataset.Dataset):
+class GraphDataset(skorch.dataset.Dataset):
     """Graphs, targets and weights as a network takes them.
 
     A subclass gives `batches`, `nodes_per_row` and `check_size`.
@@ -61,7 +61,7 @@ class EncodedGraphs(skorch.dataset.Dataset):
         self.is_weighted = bool((self.weight != 1).any())
 
     @property
-    def X(self) -> EncodedGraphs:
+    def X(self) -> GraphDataset:
         """What skorch's scoring callbacks pass to ``predict``."""
         return self
 
@@ -104,14 +104,14 @@ class EncodedGraphs(skorch.dataset.Dataset):
 
 
 class BatchLoader:
-    """Iterate over :class:`EncodedGraphs` in batches, shuffled by a generator if given.
+    """Iterate over :class:`GraphDataset` in batches, shuffled by a generator if given.
 
     It stands where skorch expects torch's DataLoader, which would fetch graph by graph
     and draw from the global random generator.
 
     Parameters
     ----------
-    dataset : EncodedGraphs
+    dataset : GraphDataset
 
     batch_size : int
         Largest number of graphs in a batch.
@@ -124,7 +124,7 @@ class BatchLoader:
         nodes, of which there are fewer. A graph that alone has more is a batch of its own.
 
     merge, gradients : bool
-        See :meth:`EncodedGraphs.batches`.
+        See :meth:`GraphDataset.batches`.
 
     Attributes
     ----------
@@ -137,7 +137,7 @@ class BatchLoader:
 
     def __init__(
         self,
-        dataset: EncodedGraphs,
+        dataset: GraphDataset,
         batch_size: int,
         generator: torch.Generator | None = None,
         max_rows: int | None = None,

@@ -16,7 +16,7 @@ from sklofi._memory import is_too_large, memory_size
 DEVICES = ("cpu", "cuda", "mps", "xpu")
 
 
-# 4 for the weight itself, its gradient, the optimiser's two averages, and the last good and the
+# 4 for the weight itself, its gradient, the optimizer's two averages, and the last good and the
 # best value so far.
 BYTES_PER_WEIGHT = 24
 

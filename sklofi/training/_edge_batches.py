@@ -16,7 +16,7 @@ from sklofi.egonets._incidence import egonet_sizes
 from sklofi.graphs._graph_set import GraphSet
 from sklofi.graphs._segments import take_segments
 from sklofi.nn._flat import FlatGraphs, FlatNetwork
-from sklofi.training._dataset import EncodedGraphs, Rows
+from sklofi.training._dataset import GraphDataset, Rows
 from sklofi.training._encoding import EdgeEncoder, NodeEncoder
 
 # What is taken for each number that a network keeps, with its gradient and what becomes of it.
@@ -31,7 +31,7 @@ INPUT_BYTES = 12
 
 
 @dataclass(frozen=True, eq=False)
-class FlatBatch:
+class EdgeBatch:
     """Some graphs as a :class:`FlatNetwork` takes them."""
 
     graphs: FlatGraphs
@@ -44,16 +44,16 @@ class FlatBatch:
     def __len__(self) -> int:
         return len(self.weight)
 
-    def to(self, device: str | torch.device) -> FlatBatch:
+    def to(self, device: str | torch.device) -> EdgeBatch:
         if self.weight.device == torch.device(device):
             return self
-        return FlatBatch(self.graphs.to(device), self.weight.to(device))
+        return EdgeBatch(self.graphs.to(device), self.weight.to(device))
 
 
-class FlatDataset(EncodedGraphs):
+class EdgeDataset(GraphDataset):
     """Encoded graphs from whose flat arrays batches are cut.
 
-    Messages go to a node from its neighbours; in a directed graph from its successors, so
+    Messages go to a node from its neighbors; in a directed graph from its successors, so
     that a node sees what LoFI sees in its egonet.
     """
 
@@ -75,10 +75,10 @@ class FlatDataset(EncodedGraphs):
 
     def batches(
         self, rows: Rows, *, merge: bool = True, gradients: bool = True
-    ) -> Iterator[tuple[FlatBatch, Tensor]]:
+    ) -> Iterator[tuple[EdgeBatch, Tensor]]:
         return ((self._batch(some), self.y[some]) for some in rows)
 
-    def _batch(self, rows: NDArray[np.int64]) -> FlatBatch:
+    def _batch(self, rows: NDArray[np.int64]) -> EdgeBatch:
         graphs = self.graphs
         nodes, node_offsets = take_segments(graphs.node_offsets, rows)
         edges, edge_offsets = take_segments(graphs.edge_offsets, nodes)
@@ -100,7 +100,7 @@ class FlatDataset(EncodedGraphs):
             edge_kinds,
             weight if self.is_weighted else None,
         )
-        return FlatBatch(flat, weight)
+        return EdgeBatch(flat, weight)
 
     def check_size(self, rows: Rows, network: FlatNetwork, *, merge: bool, gradients: bool) -> None:
         offsets = self.graphs.node_offsets

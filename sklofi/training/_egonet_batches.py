@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from sklofi._memory import is_too_large, memory_size
-from sklofi.egonets._colors import ClassTable, class_table
+from sklofi.egonets._colors import ColorTable, color_table
 from sklofi.egonets._incidence import egonet_sizes, has_egonets
 from sklofi.graphs._graph_set import GraphSet
 from sklofi.graphs._segments import offsets_of, take_segments
 from sklofi.nn._count_matrix import CountMatrix, take_rows
 from sklofi.nn._lofi_network import LoFINetwork
-from sklofi.training._dataset import EncodedGraphs, Rows
+from sklofi.training._dataset import GraphDataset, Rows
 from sklofi.training._encoding import NodeEncoder
 
 # Batches are prepared together up to so many nodes, and up to a scratch array of so many
@@ -34,7 +34,7 @@ NODES_TOGETHER = 2**14
 SCRATCH_SIZE = 2**24
 
 
-# What is taken for each number that a layer computes, of each class of nodes one for each mask
+# What is taken for each number that a layer computes, of each color of nodes one for each mask
 # and word: by all layers in training, and by one after the other in prediction.
 TRAINING_BYTES = 16
 
@@ -46,15 +46,15 @@ PREDICTION_BYTES = 6
 INPUT_BYTES = 8
 
 
-# Nodes per class that the size of a batch relies on, however many the whole set has.
+# Nodes per color that the size of a batch relies on, however many the whole set has.
 MAX_EXPECTED = 8
 
 
 @dataclass(frozen=True, eq=False)
-class Batch:
+class EgonetBatch:
     """Some graphs as the network takes them; see :meth:`LoFINetwork.forward`."""
 
-    x: Tensor  # (n_classes of level 0, n_columns)
+    x: Tensor  # (n_colors of level 0, n_columns)
     egonets: tuple[CountMatrix, ...]
     graphs: tuple[CountMatrix, ...]
     weight: Tensor  # (n_graphs,)
@@ -66,21 +66,21 @@ class Batch:
     def __len__(self) -> int:
         return len(self.weight)
 
-    def copies(self, graphs: Tensor) -> Batch:
-        """Some of the graphs, perhaps several times, if nodes are no classes of nodes."""
+    def copies(self, graphs: Tensor) -> EgonetBatch:
+        """Some of the graphs, perhaps several times, if every node is a color of its own."""
         nodes = self.graphs[0].offsets.long()  # where those of each graph begin
         numbers = torch.arange(len(nodes), device=nodes.device)
-        return Batch(
+        return EgonetBatch(
             self.x[take_rows(nodes, graphs)[0]],
             tuple(matrix.take_blocks(graphs, nodes, nodes) for matrix in self.egonets),
             tuple(matrix.take_blocks(graphs, numbers, nodes) for matrix in self.graphs),
             self.weight[graphs.to(self.weight.device)],
         )
 
-    def to(self, device: str | torch.device) -> Batch:
+    def to(self, device: str | torch.device) -> EgonetBatch:
         if self.x.device == torch.device(device):
             return self
-        return Batch(
+        return EgonetBatch(
             self.x.to(device),
             tuple(matrix.to(device) for matrix in self.egonets),
             tuple(matrix.to(device) for matrix in self.graphs),
@@ -88,7 +88,7 @@ class Batch:
         )
 
 
-class GraphDataset(EncodedGraphs):
+class EgonetDataset(GraphDataset):
     """Encoded graphs with their egonets, from which batches are cut.
 
     Tables are those of the set that the graphs were sliced from, if that pays, so that
@@ -106,78 +106,80 @@ class GraphDataset(EncodedGraphs):
         self._label_columns = encoder.label_columns(self._whole)
         self._number = np.empty(0, dtype=np.int32)
 
-    def table(self, merge: bool) -> ClassTable:
-        """Graphs and egonets in terms of classes of nodes, or of single nodes."""
-        return class_table(self._whole, self.radius, self.n_layers, merge=merge)
+    def table(self, merge: bool) -> ColorTable:
+        """Graphs and egonets in terms of colors of nodes, or of single nodes."""
+        return color_table(self._whole, self.radius, self.n_layers, merge=merge)
 
     def nodes_per_row(self, merge: bool) -> float:
-        """Of the whole set, at the level below the last with the most classes."""
-        n_classes = float(np.diff(self.table(merge).level_offsets)[:-1].max())
-        # A part of the graphs may have more classes than its share.
-        return min(MAX_EXPECTED, self._whole.n_nodes / n_classes)
+        """Of the whole set, at the level below the last with the most colors."""
+        n_colors = float(np.diff(self.table(merge).level_offsets)[:-1].max())
+        # A part of the graphs may have more colors than its share.
+        return min(MAX_EXPECTED, self._whole.n_nodes / n_colors)
 
-    def class_bounds(self, rows: Rows, merge: bool) -> NDArray[np.int64]:
-        """Of each of several batches, how many classes a level has at most."""
+    def color_bounds(self, rows: Rows, merge: bool) -> NDArray[np.int64]:
+        """Of each of several batches, how many colors a level has at most."""
         table = self.table(merge)
         most = np.diff(table.level_offsets).max()
-        of_graphs = np.diff(table.class_offsets).reshape(table.n_levels, -1).max(axis=0)
+        of_graphs = np.diff(table.color_offsets).reshape(table.n_levels, -1).max(axis=0)
         return np.array([min(most, of_graphs[self._rows[some]].sum()) for some in rows])
 
     def check_size(self, rows: Rows, network: LoFINetwork, *, merge: bool, gradients: bool) -> None:
         histograms: list[Any] = [layer.histogram for layer in network.layers]
         sizes = [histogram.numel() for histogram in histograms]
-        per_class = TRAINING_BYTES * sum(sizes) if gradients else PREDICTION_BYTES * max(sizes)
-        per_class += INPUT_BYTES * self.encoder.n_columns
+        per_color = TRAINING_BYTES * sum(sizes) if gradients else PREDICTION_BYTES * max(sizes)
+        per_color += INPUT_BYTES * self.encoder.n_columns
         table = self.table(merge)
-        if not is_too_large(per_class * int(np.diff(table.level_offsets).max())):
+        if not is_too_large(per_color * int(np.diff(table.level_offsets).max())):
             return  # as almost always, however batches are cut
-        n_classes = self.class_bounds(rows, merge)
-        if not is_too_large(per_class * n_classes.max()):
+        n_colors = self.color_bounds(rows, merge)
+        if not is_too_large(per_color * n_colors.max()):
             return
-        batch = int(n_classes.argmax())
+        batch = int(n_colors.argmax())
         raise MemoryError(
-            f"A batch of {len(rows[batch])} graphs has {n_classes[batch]:,} different nodes, which"
-            f" take {per_class * n_classes[batch] / 2**30:.1f} GiB to compute; this machine has"
+            f"A batch of {len(rows[batch])} graphs has {n_colors[batch]:,} different nodes, which"
+            f" take {per_color * n_colors[batch] / 2**30:.1f} GiB to compute; this machine has"
             f" {memory_size() / 2**30:.1f} GiB of memory. Use fewer masks, words or layers, a"
             " smaller batch_size, fewer distinct node labels, or leave out the largest graphs."
         )
 
     def batches(
         self, rows: Rows, *, merge: bool = True, gradients: bool = True
-    ) -> Iterator[tuple[Batch, Tensor]]:
+    ) -> Iterator[tuple[EgonetBatch, Tensor]]:
         """Several batches of graphs and their targets.
 
         Some of them are prepared together, because on small graphs calls cost more than
         work. With `gradients`, matrices get their transposes.
         """
-        n_classes = int(self.table(merge).level_offsets[-1])
+        n_colors = int(self.table(merge).level_offsets[-1])
         nodes_per_batch = self.graphs.n_nodes // len(rows)
-        n_together = max(1, min(NODES_TOGETHER // (1 + nodes_per_batch), SCRATCH_SIZE // n_classes))
+        n_together = max(1, min(NODES_TOGETHER // (1 + nodes_per_batch), SCRATCH_SIZE // n_colors))
         for start in range(0, len(rows), n_together):
             yield from self._together(rows[start : start + n_together], merge, gradients)
 
-    def _together(self, rows: Rows, merge: bool, gradients: bool) -> Iterator[tuple[Batch, Tensor]]:
+    def _together(
+        self, rows: Rows, merge: bool, gradients: bool
+    ) -> Iterator[tuple[EgonetBatch, Tensor]]:
         table = self.table(merge)
-        n_levels, n_classes = table.n_levels, int(table.level_offsets[-1])
+        n_levels, n_colors = table.n_levels, int(table.level_offsets[-1])
         sizes = np.array([len(some) for some in rows])
-        # The classes of batch b are counted from b * n_classes.
-        shifts = n_classes * np.arange(len(rows), dtype=np.int32)
+        # The colors of batch b are counted from b * n_colors.
+        shifts = n_colors * np.arange(len(rows), dtype=np.int32)
 
         # Segments of the table: of each batch the levels, of each level the graphs.
         levels = table.n_graphs * np.arange(n_levels)[:, None]
         segments = np.concatenate([(levels + self._rows[some]).ravel() for some in rows])
-        entries, class_offsets = take_segments(table.class_offsets, segments)
-        shift = shifts.repeat(np.diff(class_offsets[n_levels * offsets_of(sizes)]))
-        classes = table.classes.take(entries) + shift
-        class_counts = table.class_counts.take(entries)
+        entries, color_offsets = take_segments(table.color_offsets, segments)
+        shift = shifts.repeat(np.diff(color_offsets[n_levels * offsets_of(sizes)]))
+        colors = table.colors.take(entries) + shift
+        color_counts = table.color_counts.take(entries)
 
-        # Number the distinct classes, level by level. Of the scratch array only places
+        # Number the distinct colors, level by level. Of the scratch array only places
         # that were just written are read.
-        present = _sorted_distinct(classes)
+        present = _sorted_distinct(colors)
         starts = np.searchsorted(present, np.add.outer(shifts, table.level_offsets[:-1]).ravel())
         starts = np.append(starts, len(present))
-        if len(self._number) < len(rows) * n_classes:
-            self._number = np.empty(len(rows) * n_classes, dtype=np.int32)
+        if len(self._number) < len(rows) * n_colors:
+            self._number = np.empty(len(rows) * n_colors, dtype=np.int32)
         self._number[present] = np.arange(len(present), dtype=np.int32)
 
         shift = shifts.repeat(np.diff(starts[::n_levels]))
@@ -191,7 +193,7 @@ class GraphDataset(EncodedGraphs):
             gradients,
         )
         graphs = _Blocks(
-            class_offsets, self._number.take(classes), class_counts, len(present), gradients
+            color_offsets, self._number.take(colors), color_counts, len(present), gradients
         )
         bounds = list(pairwise(starts.tolist()))  # of each level of each batch
         first = 0  # segment
@@ -202,12 +204,12 @@ class GraphDataset(EncodedGraphs):
                 for level in range(n_levels)
             ]
             first += n_levels * len(some)
-            classes_0 = present[slice(*of_levels[0])] - shifts[batch]
+            colors_0 = present[slice(*of_levels[0])] - shifts[batch]
             x = self.encoder.encode(
-                self._whole, table.representatives[classes_0], self._label_columns
+                self._whole, table.representatives[colors_0], self._label_columns
             )
             yield (
-                Batch(
+                EgonetBatch(
                     torch.from_numpy(x),
                     tuple(egonets.block(own, below) for below, own in pairwise(of_levels)),
                     tuple(map(graphs.block, segment_bounds[1:], of_levels[1:])),

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklofi._messages import show
 from sklofi._validation import weighted_mean_and_scale
 from sklofi.graphs._graph_set import GraphSet
-from sklofi.graphs._input import check_same_edge_labelling, check_same_labelling, has_edge_labels
+from sklofi.graphs._input import check_same_edge_labeling, check_same_labeling, has_edge_labels
 from sklofi.graphs._labels import used_labels
 from sklofi.graphs._segments import segments_of
 from sklofi.graphs._warnings import warn_of_unknown_edge_labels, warn_of_unknown_labels
@@ -21,7 +21,7 @@ from sklofi.graphs._warnings import warn_of_unknown_edge_labels, warn_of_unknown
 class NodeEncoder:
     """How the nodes of a training set become vectors.
 
-    A node's vector is the one-hot code of its label, followed by its standardised
+    A node's vector is the one-hot code of its label, followed by its standardized
     features. Nodes without labels all have the same one: a constant column, which also
     keeps the magnitude of features when LoFI scales vectors to unit norm.
     """
@@ -48,7 +48,7 @@ class NodeEncoder:
         return len(self.labels) + len(self.feature_mean)
 
     def check(self, graphs: GraphSet, handle_unknown: str, owner: str) -> None:
-        """See that graphs can be encoded, and that their labels are known if they must be."""
+        """Check that graphs can be encoded, and that their labels are known if they must be."""
         self._check_same_kind(graphs, owner)
         if graphs.label_ids is None:
             return
@@ -88,7 +88,7 @@ class NodeEncoder:
         return x
 
     def _check_same_kind(self, graphs: GraphSet, owner: str) -> None:
-        check_same_labelling(graphs, self.has_labels, owner)
+        check_same_labeling(graphs, self.has_labels, owner)
         n_features = 0 if graphs.features is None else graphs.features.shape[1]
         if n_features != len(self.feature_mean):
             raise ValueError(
@@ -121,8 +121,8 @@ class EdgeEncoder:
         return max(1, len(self.labels))  # none at all, if the training graphs have no edges
 
     def check(self, graphs: GraphSet, handle_unknown: str, owner: str) -> None:
-        """See that edges can be encoded, and that their labels are known if they must be."""
-        check_same_edge_labelling(graphs, self.has_labels, owner)
+        """Check that edges can be encoded, and that their labels are known if they must be."""
+        check_same_edge_labeling(graphs, self.has_labels, owner)
         if graphs.edge_label_ids is None:
             return
         if handle_unknown == "ignore":

@@ -27,7 +27,7 @@ from sklofi._validation import check_training_data
 from sklofi.graphs._input import as_graph_set
 from sklofi.graphs._labels import DEFAULT_NODE_LABEL
 from sklofi.graphs._warnings import warn_of_training
-from sklofi.training._callbacks import EpochTasks, LastGoodWeights, RestoreBest, StopWhenAsked
+from sklofi.training._callbacks import EpochReports, LastGoodWeights, RestoreBest, StopWhenAsked
 from sklofi.training._checkpoint import (
     CRITERIA,
     Checkpoint,
@@ -89,7 +89,7 @@ class BaseNetwork(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEs
     node_features: Hashable | None = parameter(
         None,
         "no_validation",
-        """Node attribute with a number or a vector of numbers. They are standardised over
+        """Node attribute with a number or a vector of numbers. They are standardized over
         the training graphs and stand beside the labels. Like `node_label`, it is for
         networkx graphs: for a :class:`GraphSet` both were chosen when it was made.""",
     )
@@ -107,7 +107,7 @@ class BaseNetwork(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEs
     weight_decay: float = parameter(
         0.0,
         [Interval(Real, 0, None, closed="left")],
-        "Weight decay of the AdamW optimiser.",
+        "Weight decay of the AdamW optimizer.",
     )
     early_stopping: bool = parameter(
         True,
@@ -126,7 +126,7 @@ class BaseNetwork(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEs
         AT_LEAST_1,
         """Number of epochs after which training stops if the validation loss has not become
         lower than before, by more than 0.0001. Losses have no unit: they are cross-entropies,
-        or errors of standardised targets.""",
+        or errors of standardized targets.""",
     )
     device: str = parameter(
         "auto",
@@ -345,7 +345,7 @@ class BaseNetwork(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEs
         if self.verbose:
             listeners.append(ProgressLog(type(self).__name__, self.max_epochs, int(self.verbose)))
         if task is not None:
-            listeners.append(tasks := EpochTasks(self, task))
+            listeners.append(tasks := EpochReports(self, task))
         if has_validation and self.early_stopping:
             listeners.append(RestoreBest(self.patience))
         if checkpoint is not None:
@@ -581,7 +581,7 @@ class BaseNetwork(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEs
         return net
 
     def _check_architecture(self, architecture):
-        """See that what a file says of the network could have been a parameter."""
+        """Check that what a file says of the network could have been a parameter."""
         own = {k: v for k, v in architecture.items() if k in self._parameter_constraints}
         others = {k: v for k, v in architecture.items() if k not in own}
         constraints = {**self._parameter_constraints, **dict.fromkeys(others, AT_LEAST_1)}

@@ -16,7 +16,7 @@ from skorch.utils import TeeGenerator
 from torch import Tensor
 
 from sklofi.training._callbacks import AverageWeights, EndOfTraining, statistics_of
-from sklofi.training._dataset import Batch, BatchLoader, EncodedGraphs
+from sklofi.training._dataset import Batch, BatchLoader, GraphDataset
 
 # In about how many graphs the statistics are found that belong to averaged weights.
 N_STATISTICS = 512
@@ -30,7 +30,7 @@ class GraphNet(NeuralNet):
 
     The module takes the inputs of a batch and a generator, and gives outputs, in training
     perhaps with a penalty to add to the loss. Its methods are `embed` (vectors of the graphs)
-    and `constrain_` (called after each step of the optimiser).
+    and `constrain_` (called after each step of the optimizer).
     """
 
     is_part_ = False  # whether a training sees a part of the training graphs only
@@ -47,7 +47,7 @@ class GraphNet(NeuralNet):
     def get_split_datasets(self, X: Any, y: Any = None, **params: Any) -> tuple[Any, Any]:
         return X  # the estimator has split already: (training, validation or None)
 
-    def get_iterator(self, dataset: EncodedGraphs, training: bool = False) -> BatchLoader:
+    def get_iterator(self, dataset: GraphDataset, training: bool = False) -> BatchLoader:
         iterator: BatchLoader = super().get_iterator(dataset, training=training)
         iterator.network = self.module_
         return iterator
@@ -94,7 +94,7 @@ class GraphNet(NeuralNet):
         super().on_epoch_begin(net, **kwargs)
 
     def train_step(self, batch: Any, **params: Any) -> dict[str, Tensor]:
-        # As skorch does, but without what only other optimisers than ours need.
+        # As skorch does, but without what only other optimizers than ours need.
         for group in self.optimizer_.param_groups:
             for parameter in group["params"]:
                 parameter.grad = None
@@ -125,15 +125,15 @@ class GraphNet(NeuralNet):
         generator = self.dropout_generator_ if self.module_.training else None
         return self.module_(*x.to(self.device).inputs, generator)
 
-    def embed(self, dataset: EncodedGraphs) -> Tensor:
+    def embed(self, dataset: GraphDataset) -> Tensor:
         """The pooled vectors of all graphs, before the head."""
         self.module_.eval()
         with torch.no_grad():
             batches = (batch.to(self.device) for batch, _ in self.get_iterator(dataset))
             return torch.cat([self.module_.embed(*batch.inputs).cpu() for batch in batches])
 
-    def find_statistics(self, dataset: EncodedGraphs) -> None:
-        """Find the statistics of layers that normalise, if there are any, for the present weights.
+    def find_statistics(self, dataset: GraphDataset) -> None:
+        """Find the statistics of layers that normalize, if there are any, for the present weights.
 
         Batches are as large as in prediction, or as in training if that is larger, so that a
         full batch remains one. They are drawn by a generator of their own: batches of graphs
@@ -178,14 +178,14 @@ class ClassifierNet(ClassifierMixin, GraphNet):
         """Accuracy, graph by graph."""
         return (y_pred.argmax(dim=1) == y_true).float()
 
-    def predict_proba(self, X: EncodedGraphs) -> NDArray[np.float64]:
+    def predict_proba(self, X: GraphDataset) -> NDArray[np.float64]:
         return probabilities(self.forward(X))
 
-    def predict(self, X: EncodedGraphs) -> NDArray[np.int64]:
+    def predict(self, X: GraphDataset) -> NDArray[np.int64]:
         return self.predict_proba(X).argmax(axis=1)
 
 
 class RegressorNet(RegressorMixin, GraphNet):
     def scores(self, y_pred: Tensor, y_true: Tensor) -> Tensor:
-        """R^2 against the training targets, which are standardised, graph by graph."""
+        """R^2 against the training targets, which are standardized, graph by graph."""
         return 1 - (y_pred - y_true).square().mean(dim=1)

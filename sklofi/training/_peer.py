@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from sklofi._parameters import AT_LEAST_1, network_estimator, parameter
 from sklofi.nn._flat import POOLINGS, FlatNetwork
-from sklofi.training._edge_batches import FlatDataset
+from sklofi.training._edge_batches import EdgeDataset
 from sklofi.training._estimator import BaseNetwork
 
 # The most graphs, about how many nodes of them, and numbers that these enter with, in a batch of
@@ -43,7 +43,7 @@ class Peer(BaseNetwork):
         return self._network.build
 
     def _make_dataset(self, graphs, encoder, **more):
-        return FlatDataset(graphs, encoder, **more)
+        return EdgeDataset(graphs, encoder, **more)
 
     def _architecture(self, training):
         names = inspect.signature(self._network).parameters

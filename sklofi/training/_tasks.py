@@ -147,9 +147,9 @@ class NetworkClassifier(ClassifierMixin, BaseNetwork):
 
 @network_estimator
 class NetworkRegressor(RegressorMixin, BaseNetwork):
-    """Base of the networks that predict numbers, which are standardised inside."""
+    """Base of the networks that predict numbers, which are standardized inside."""
 
-    loss: str = parameter("absolute_error", [StrOptions(set(LOSSES))], "What to minimise.")
+    loss: str = parameter("absolute_error", [StrOptions(set(LOSSES))], "What to minimize.")
 
     _net_class: ClassVar[type[GraphNet]] = RegressorNet
     _target_checks: ClassVar[dict[str, Any]] = {"multi_output": True, "y_numeric": True}

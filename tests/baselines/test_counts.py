@@ -104,7 +104,7 @@ def test_the_default_regressor_is_ridge_regression_of_scaled_counts(estimator, u
 
 
 def test_structure_is_seen_by_fingerprints_and_not_by_labels():
-    """Two triangles or one ring of six: the same neighbourhoods at any radius."""
+    """Two triangles or one ring of six: the same neighborhoods at any radius."""
     triangles = nx.disjoint_union(nx.cycle_graph(3), nx.cycle_graph(3))
     graphs, y = [triangles, nx.cycle_graph(6)] * 10, [0, 1] * 10
     assert FingerprintClassifier().fit(graphs, y).score(graphs, y) == 1

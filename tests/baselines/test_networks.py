@@ -192,7 +192,7 @@ def test_a_fit_that_crashed_ends_in_the_same_model(kind, motifs, tmp_path, monke
     assert_array_equal(found, expected)
 
 
-# Normalisation
+# Normalization
 
 
 NORMALIZING = [
@@ -201,7 +201,7 @@ NORMALIZING = [
 ]
 
 
-def normalised_as_in_training(fitted, graphs):
+def normalized_as_in_training(fitted, graphs):
     """Logits as they are predicted, and in training if all graphs are a batch."""
     net = fitted.net_
     batch = fitted._prediction_data(graphs).batch(np.arange(len(graphs)))[0]
@@ -226,13 +226,13 @@ def test_statistics_belong_to_the_weights_that_are_kept(kind, motifs):
         clone(peer).set_params(early_stopping=False).fit(graphs, y),
         clone(peer).partial_fit(graphs, y),
     ):
-        predicted, trained = normalised_as_in_training(fitted, graphs)
+        predicted, trained = normalized_as_in_training(fitted, graphs)
         torch.testing.assert_close(predicted, trained, rtol=1e-3, atol=1e-4)
 
 
 @pytest.mark.parametrize("kind", NORMALIZING)
 def test_the_validation_loss_is_that_of_a_guess_where_there_is_nothing_to_learn(kind):
-    """All nodes are alike, which batch normalisation makes nothing of, or of rounding, anything."""
+    """All nodes are alike, which batch normalization makes nothing of, or of rounding, anything."""
     sizes = np.random.RandomState(0).randint(3, 23, 80)
     graphs, y = [nx.cycle_graph(n) for n in sizes.tolist()], np.arange(80) % 2
     fitted = small(kind, n_layers=4, max_epochs=12, patience=12).fit(
@@ -515,7 +515,7 @@ def test_a_peer_is_a_network_and_a_few_lines(motifs):
     from sklofi.training import parameters, peer, width
 
     class Sums(FlatNetwork):
-        r"""Sums of what neighbours have.
+        r"""Sums of what neighbors have.
 
         .. math:: h = \sum_v \sum_{u \in N(v)} x_u
         """

@@ -13,7 +13,7 @@ from sklofi import GraphSet
 from sklofi import _memory as memory
 from sklofi.egonets import _colors as egonets
 from sklofi.egonets import egonet_incidence
-from sklofi.egonets._colors import class_table, distinct_rows, node_classes
+from sklofi.egonets._colors import color_table, distinct_rows, node_colors
 
 
 def odd_graphs():
@@ -95,15 +95,15 @@ def test_the_limit_of_a_container_counts(monkeypatch, tmp_path):
     assert memory.memory_size() == 1e6
 
 
-def labelled_graphs():
+def labeled_graphs():
     graphs = odd_graphs()
     for i, graph in enumerate(graphs):
         nx.set_node_attributes(graph, {v: (i + j) % 2 for j, v in enumerate(graph)}, "label")
     return GraphSet.from_networkx(graphs)
 
 
-def colours(graphs, radius, n_layers):
-    """For each level the colour of each node, a nested tuple that holds all it depends on."""
+def colors(graphs, radius, n_layers):
+    """For each level the color of each node, a nested tuple that holds all it depends on."""
     levels = [[(label,) for label in graphs.label_ids.tolist()]]
     incidence = egonet_incidence(graphs, radius)
     members = np.split(incidence.indices, incidence.indptr[1:-1])
@@ -114,25 +114,25 @@ def colours(graphs, radius, n_layers):
 
 
 @pytest.mark.parametrize("radius", [0, 1, 2])
-def test_classes_are_the_colours_of_nodes(radius):
-    graphs = labelled_graphs()
-    table = class_table(graphs, radius, 3)
-    for level, colour in enumerate(colours(graphs, radius, 3)[: table.n_levels]):
+def test_classes_are_the_colors_of_nodes(radius):
+    graphs = labeled_graphs()
+    table = color_table(graphs, radius, 3)
+    for level, color in enumerate(colors(graphs, radius, 3)[: table.n_levels]):
         first, last = table.level_offsets[level : level + 2]
-        assert last - first == len(set(colour))
+        assert last - first == len(set(color))
         for g, (start, stop) in enumerate(pairwise(graphs.node_offsets)):
             segment = level * len(graphs) + g
-            begin, end = table.class_offsets[segment : segment + 2]
-            expected = Counter(colour[start:stop])
-            assert sorted(table.class_counts[begin:end]) == sorted(expected.values())
-            assert ((table.classes[begin:end] >= first) & (table.classes[begin:end] < last)).all()
+            begin, end = table.color_offsets[segment : segment + 2]
+            expected = Counter(color[start:stop])
+            assert sorted(table.color_counts[begin:end]) == sorted(expected.values())
+            assert ((table.colors[begin:end] >= first) & (table.colors[begin:end] < last)).all()
 
 
 def test_members_of_a_class_are_counted_by_class():
     """A path a-a-b: egonets {2a}, {2a, b}, {a, b}."""
     path = nx.path_graph(3)
     nx.set_node_attributes(path, {0: "a", 1: "a", 2: "b"}, "label")
-    table = class_table(GraphSet.from_networkx([path]), 1, 1)
+    table = color_table(GraphSet.from_networkx([path]), 1, 1)
     rows = [
         dict(zip(table.members[i:j].tolist(), table.member_counts[i:j].tolist(), strict=True))
         for i, j in pairwise(table.member_offsets)
@@ -143,32 +143,32 @@ def test_members_of_a_class_are_counted_by_class():
 
 
 def test_levels_end_where_nothing_changes():
-    """In a cycle all nodes are alike; in a path there are as many classes as distances
+    """In a cycle all nodes are alike; in a path there are as many colors as distances
     from the end."""
-    assert class_table(GraphSet.from_networkx([nx.cycle_graph(9)]), 1, 5).n_levels == 2
-    path = class_table(GraphSet.from_networkx([nx.path_graph(30)]), 1, 30)
+    assert color_table(GraphSet.from_networkx([nx.cycle_graph(9)]), 1, 5).n_levels == 2
+    path = color_table(GraphSet.from_networkx([nx.path_graph(30)]), 1, 30)
     sizes = np.diff(path.level_offsets).tolist()
     assert sizes == [*range(1, 16), 15]
     assert_array_equal(path.members[path.members >= path.level_offsets[-2]], [])
 
 
 def test_a_partition_of_the_same_size_is_not_the_same_partition():
-    """Egonets forget which of their members is the centre: a-b has two classes at first,
+    """Egonets forget which of their members is the center: a-b has two colors at first,
     one at level 1; together with a-a, b-b there are two, then three."""
     graphs = [nx.path_graph(2) for _ in range(3)]
     for graph, labels in zip(graphs, ["ab", "aa", "bb"], strict=True):
         nx.set_node_attributes(graph, dict(enumerate(labels)), "label")
-    table = class_table(GraphSet.from_networkx(graphs), 1, 4)
+    table = color_table(GraphSet.from_networkx(graphs), 1, 4)
     assert np.diff(table.level_offsets).tolist() == [2, 3, 3]
-    two = class_table(GraphSet.from_networkx(graphs[:2]), 1, 4)
+    two = color_table(GraphSet.from_networkx(graphs[:2]), 1, 4)
     assert np.diff(two.level_offsets).tolist() == [2, 2, 2]
-    assert two.class_counts.tolist()[:3] == [1, 1, 2]  # level 0: ab, aa
-    assert two.class_counts.tolist()[3:5] == [2, 2]  # level 1: one class for each graph
+    assert two.color_counts.tolist()[:3] == [1, 1, 2]  # level 0: ab, aa
+    assert two.color_counts.tolist()[3:5] == [2, 2]  # level 1: one class for each graph
 
 
 def test_without_merging_every_node_is_a_class():
-    graphs = labelled_graphs()
-    table = class_table(graphs, 2, 5, merge=False)
+    graphs = labeled_graphs()
+    table = color_table(graphs, 2, 5, merge=False)
     assert np.diff(table.level_offsets).tolist() == [graphs.n_nodes] * 2
     incidence = egonet_incidence(graphs, 2)
     assert_array_equal(table.members, incidence.indices)
@@ -178,7 +178,7 @@ def test_without_merging_every_node_is_a_class():
 def test_nodes_that_are_nearly_all_different_are_not_merged():
     graph = nx.gnp_random_graph(30, 0.2, seed=0)
     nx.set_node_attributes(graph, {v: float(v) for v in graph}, "x")
-    table = class_table(GraphSet.from_networkx([graph], node_features="x"), 1, 4)
+    table = color_table(GraphSet.from_networkx([graph], node_features="x"), 1, 4)
     assert np.diff(table.level_offsets).tolist() == [30, 30]
 
 
@@ -187,15 +187,15 @@ def test_features_and_labels_decide_together_at_level_0():
     nx.set_node_attributes(graph, dict(enumerate("aaaabbbb")), "label")
     vectors = [(0, 1), (0, 1), (0, 2), (-0.0, 1), (0, 1), (1, 1), (1, 1), (0, 1)]
     nx.set_node_attributes(graph, dict(enumerate(vectors)), "x")
-    table = class_table(GraphSet.from_networkx([graph], node_features="x"), 0, 1)
-    assert sorted(table.class_counts[: table.class_offsets[1]].tolist()) == [1, 2, 2, 3]
+    table = color_table(GraphSet.from_networkx([graph], node_features="x"), 0, 1)
+    assert sorted(table.color_counts[: table.color_offsets[1]].tolist()) == [1, 2, 2, 3]
 
 
 def test_a_shallow_table_is_the_beginning_of_a_deep_one():
-    graphs, same = labelled_graphs(), labelled_graphs()
-    class_table(graphs, 1, 3)
+    graphs, same = labeled_graphs(), labeled_graphs()
+    color_table(graphs, 1, 3)
     for depth in (2, 1, 3):
-        one, other = class_table(graphs, 1, depth), class_table(same, 1, depth)
+        one, other = color_table(graphs, 1, depth), color_table(same, 1, depth)
         for name, value in vars(one).items():
             assert_array_equal(value, getattr(other, name))
 
@@ -206,9 +206,9 @@ def test_classes_of_nodes_are_those_of_nested_multisets(directed):
     colors = [dict(graph.nodes(data="label")) for graph in graphs]
     for n_layers in range(4):
         flat = [color for one in colors for color in one.values()]
-        class_of = node_classes(GraphSet.from_networkx(graphs), 1, n_layers)
-        assert len(set(zip(flat, class_of.tolist(), strict=True))) == len(set(flat))
-        assert len(set(class_of.tolist())) == len(set(flat))
+        color_of = node_colors(GraphSet.from_networkx(graphs), 1, n_layers)
+        assert len(set(zip(flat, color_of.tolist(), strict=True))) == len(set(flat))
+        assert len(set(color_of.tolist())) == len(set(flat))
         colors = [
             {v: tuple(sorted(repr(one[u]) for u in {v, *graph[v]})) for v in graph}
             for graph, one in zip(graphs, colors, strict=True)
@@ -230,9 +230,9 @@ def test_colliding_hashes_are_noticed(monkeypatch):
     monkeypatch.setattr(egonets, "_hash_factors", factors)
     found = distinct_rows(rows)
     assert attempts == [0, 1, 2]
-    for classes in (expected, found):
-        assert classes[0] == classes[2] and classes[1] == classes[4]
-        assert len(set(classes.tolist())) == 3
+    for colors in (expected, found):
+        assert colors[0] == colors[2] and colors[1] == colors[4]
+        assert len(set(colors.tolist())) == 3
 
 
 def test_tables_are_computed_once(monkeypatch):
@@ -245,7 +245,7 @@ def test_tables_are_computed_once(monkeypatch):
             return original(*args)
 
         monkeypatch.setattr(egonets, name, counted)
-    graphs = labelled_graphs()
+    graphs = labeled_graphs()
     for depth in (2, 3, 1, 2):
-        class_table(graphs, 1, depth)
+        color_table(graphs, 1, depth)
     assert computed == ["_add_level", "_compute_egonets", "_add_level", "_add_level"]

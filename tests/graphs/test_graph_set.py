@@ -18,12 +18,12 @@ from sklearn.multiclass import OneVsOneClassifier
 from sklearn.utils import _safe_indexing
 
 from sklofi import GraphKernelSVC, GraphSet
-from sklofi.graphs._input import as_graph_set, check_same_edge_labelling, has_edge_labels
+from sklofi.graphs._input import as_graph_set, check_same_edge_labeling, has_edge_labels
 from sklofi.graphs._labels import sort_labels
 from sklofi.graphs._segments import take_segments
 
 
-def labelled_path(labels, **attributes):
+def labeled_path(labels, **attributes):
     graph = nx.path_graph(len(labels))
     nx.set_node_attributes(graph, dict(enumerate(labels)), "label")
     for name, values in attributes.items():
@@ -66,8 +66,8 @@ def test_nodes_named_by_their_number_need_no_names():
 
 def test_labels_of_any_hashable_type_are_numbered_in_a_fixed_order():
     labels = ["C", 1, ("x", 2), None, frozenset({1})]
-    one = GraphSet.from_networkx([labelled_path(labels)])
-    other = GraphSet.from_networkx([labelled_path(labels[::-1])])
+    one = GraphSet.from_networkx([labeled_path(labels)])
+    other = GraphSet.from_networkx([labeled_path(labels[::-1])])
     assert one.labels == other.labels
     assert [one.labels[i] for i in one.label_ids] == labels
 
@@ -90,7 +90,7 @@ def test_views_are_read_like_their_copies(kind):
 
 def test_the_order_of_labels_is_the_same_in_every_process():
     code = (
-        "from sklofi.reading import sort_labels;"
+        "from sklofi.graphs._labels import sort_labels;"
         "labels = {frozenset({'x', 'y'}), frozenset({'y', 'z'}), ('b', 1), 'a', 2, None};"
         "print([sorted(x) if isinstance(x, frozenset) else x for x in sort_labels(labels)])"
     )
@@ -112,11 +112,11 @@ def test_labels_of_unknown_types_stay_in_the_order_of_the_nodes():
         pass
 
     atoms = [Atom(), Atom(), Atom()]
-    assert GraphSet.from_networkx([labelled_path(atoms)]).labels == tuple(atoms)
+    assert GraphSet.from_networkx([labeled_path(atoms)]).labels == tuple(atoms)
 
 
 def test_a_set_is_not_taken_for_what_it_is_not():
-    graphs = GraphSet.from_networkx([labelled_path("ab", x=[1, 2], element="CN")])
+    graphs = GraphSet.from_networkx([labeled_path("ab", x=[1, 2], element="CN")])
     with pytest.raises(ValueError, match="node_features='x', but X is a GraphSet that was made"):
         as_graph_set(graphs, "label", "x")
     with pytest.raises(ValueError, match="node_label='element', but X is a GraphSet with other"):
@@ -126,7 +126,7 @@ def test_a_set_is_not_taken_for_what_it_is_not():
 
 
 def test_labels_and_features_come_back():
-    graph = labelled_path("ab", x=[[1, 2], (3.5, 4)], element=["C", "N"])
+    graph = labeled_path("ab", x=[[1, 2], (3.5, 4)], element=["C", "N"])
     back = GraphSet.from_networkx([graph], node_label="element", node_features="x")[0]
     assert dict(back.nodes(data="element")) == {0: "C", 1: "N"}
     assert_array_equal(back.nodes[1]["x"], [3.5, 4])
@@ -135,7 +135,7 @@ def test_labels_and_features_come_back():
 
 @pytest.mark.parametrize("values", [[1, 2], [[1], [2]], [np.float32(1), 2.0], [True, 2]])
 def test_a_feature_may_be_a_number_or_a_vector(values):
-    graphs = GraphSet.from_networkx([labelled_path("ab", x=values)], node_features="x")
+    graphs = GraphSet.from_networkx([labeled_path("ab", x=values)], node_features="x")
     assert_array_equal(graphs.features, [[1], [2]])
 
 
@@ -145,7 +145,7 @@ def test_a_feature_may_be_a_number_or_a_vector(values):
     ids=str,
 )
 def test_slicing_is_slicing_the_list(key):
-    graphs = [labelled_path("ab"), labelled_path("c"), labelled_path("aba"), labelled_path("bb")]
+    graphs = [labeled_path("ab"), labeled_path("c"), labeled_path("aba"), labeled_path("bb")]
     graphs = [nx.relabel_nodes(graph, lambda node: f"n{node}") for graph in graphs]
     expected = [graphs[i] for i in np.arange(4)[key]]
     sliced = GraphSet.from_networkx(graphs)[key]
@@ -198,7 +198,7 @@ def test_a_set_cannot_be_changed():
 
 
 def test_graphs_are_not_changed():
-    graph = labelled_path("ab", x=[[1.0], [2.0]])
+    graph = labeled_path("ab", x=[[1.0], [2.0]])
     before = graph.copy()
     converted = GraphSet.from_networkx([graph], node_features="x")
     converted[0].nodes[0]["x"][:] = 9
@@ -250,34 +250,34 @@ def test_an_empty_set_is_refused():
 
 
 def test_a_missing_label_is_located():
-    graphs = [labelled_path("ab"), labelled_path("abc")]
+    graphs = [labeled_path("ab"), labeled_path("abc")]
     del graphs[1].nodes[2]["label"]
     with pytest.raises(ValueError, match=r"Graph 1, node 2, has no attribute 'label'.*1 of 5"):
         GraphSet.from_networkx(graphs)
 
 
 def test_an_unhashable_label_is_located():
-    graphs = [labelled_path("ab"), labelled_path(["a", [1, 2]])]
+    graphs = [labeled_path("ab"), labeled_path(["a", [1, 2]])]
     with pytest.raises(TypeError, match=r"Graph 1, node 1, .*\[1, 2\].*node_features"):
         GraphSet.from_networkx(graphs)
 
 
 def test_a_nan_label_is_located():
     with pytest.raises(ValueError, match="Graph 0, node 1, has the label NaN"):
-        GraphSet.from_networkx([labelled_path(["a", float("nan")])])
+        GraphSet.from_networkx([labeled_path(["a", float("nan")])])
 
 
 @pytest.mark.parametrize("label", [("C", float("nan")), frozenset([("C", (float("nan"),))])])
 def test_a_nan_inside_a_label_is_located(label):
     """It equals itself as long as it is the same object: not after saving or pickling."""
     with pytest.raises(ValueError, match="Graph 0, node 1, has NaN in its label"):
-        GraphSet.from_networkx([labelled_path(["a", label])])
+        GraphSet.from_networkx([labeled_path(["a", label])])
 
 
 @pytest.mark.parametrize("scalar", [torch.tensor, np.array])
 def test_scalars_of_torch_and_numpy_are_labels_by_their_value(scalar):
     labels = [scalar(1), scalar(2), scalar(1), ("C", scalar(1)), ("C", scalar(1))]
-    graphs = GraphSet.from_networkx([labelled_path(labels)])
+    graphs = GraphSet.from_networkx([labeled_path(labels)])
     assert graphs.labels == (1, 2, ("C", 1))
     assert graphs.label_ids.tolist() == [0, 1, 0, 2, 2]
 
@@ -285,17 +285,17 @@ def test_scalars_of_torch_and_numpy_are_labels_by_their_value(scalar):
 @pytest.mark.parametrize("label", [torch.tensor([1]), np.array([1]), ("C", torch.tensor([1]))])
 def test_arrays_are_no_labels(label):
     with pytest.raises(TypeError, match=r"Graph 0, node 1, has the label .* node_features"):
-        GraphSet.from_networkx([labelled_path(["a", label])])
+        GraphSet.from_networkx([labeled_path(["a", label])])
 
 
 def test_a_nan_in_a_tensor_is_located():
     with pytest.raises(ValueError, match="Graph 0, node 1, has the label NaN"):
-        GraphSet.from_networkx([labelled_path(["a", torch.tensor(float("nan"))])])
+        GraphSet.from_networkx([labeled_path(["a", torch.tensor(float("nan"))])])
 
 
 def test_labels_that_are_missing_in_pandas_are_located():
     with pytest.raises(ValueError, match="Graph 0, node 0, has the label NaN"):
-        GraphSet.from_networkx([labelled_path([pd.NA, "a"])])
+        GraphSet.from_networkx([labeled_path([pd.NA, "a"])])
 
 
 @pytest.mark.parametrize(
@@ -316,7 +316,7 @@ def test_labels_that_are_missing_in_pandas_are_located():
 )
 def test_bad_features_are_located(values, match):
     with pytest.raises(ValueError, match=match):
-        GraphSet.from_networkx([labelled_path("ab", x=values)], node_features="x")
+        GraphSet.from_networkx([labeled_path("ab", x=values)], node_features="x")
 
 
 def test_a_label_name_that_nobody_has_is_an_error_unless_it_is_the_default():
@@ -433,7 +433,7 @@ class NoHash:
 @pytest.mark.parametrize("label", [NoComparison(), NoHash(), [1]])
 def test_labels_of_classes_that_fail_are_located(label):
     with pytest.raises(TypeError, match=r"Graph 0, node 1, .*cannot be hashed and compared"):
-        GraphSet.from_networkx([labelled_path(["a", label])])
+        GraphSet.from_networkx([labeled_path(["a", label])])
 
 
 def test_names_and_values_that_cannot_be_shown_are_named_by_their_type():
@@ -442,7 +442,7 @@ def test_names_and_values_that_cannot_be_shown_are_named_by_their_type():
         next(iter(graph.nodes(data=True)))[1]["label"] = "a"
         GraphSet.from_networkx([graph])
     with pytest.raises(ValueError, match="node 0, has <NoRepr> as its features 'x'"):
-        GraphSet.from_networkx([labelled_path("a", x=[NoRepr()])], node_features="x")
+        GraphSet.from_networkx([labeled_path("a", x=[NoRepr()])], node_features="x")
 
 
 def test_names_that_do_not_compare_to_numbers_are_read():
@@ -467,11 +467,11 @@ def test_names_that_do_not_compare_to_numbers_are_read():
 )
 def test_what_numpy_would_turn_into_other_numbers_is_no_feature(value):
     with pytest.raises(ValueError, match=r"node 0, has .* which is not a number"):
-        GraphSet.from_networkx([labelled_path("a", x=[value])], node_features="x")
+        GraphSet.from_networkx([labeled_path("a", x=[value])], node_features="x")
 
 
 def test_several_names_are_not_the_name_of_an_attribute():
-    graph = labelled_path("ab", x=[1, 2], y=[3, 4])
+    graph = labeled_path("ab", x=[1, 2], y=[3, 4])
     with pytest.raises(TypeError, match=r"name one attribute each, got \['x', 'y'\] of type list"):
         GraphSet.from_networkx([graph], node_features=["x", "y"])
 
@@ -487,7 +487,7 @@ def bonded_path(labels, kind=nx.Graph, name="bond"):
 
 
 def adjacency(graph):
-    """Neighbours and attributes of edges as dictionaries, in both directions if there are two."""
+    """Neighbors and attributes of edges as dictionaries, in both directions if there are two."""
     return {node: dict(adjacent) for node, adjacent in graph.adjacency()}
 
 
@@ -674,14 +674,14 @@ def test_a_set_is_not_taken_for_one_with_other_labels_of_edges():
 def test_edges_have_labels_at_both_times_or_at_none():
     bare = GraphSet.from_networkx([nx.path_graph(3)])
     graphs = GraphSet.from_networkx([bonded_path("ab"), nx.empty_graph(2)], edge_label="bond")
-    labelled, empty = graphs[[0]], graphs[[1]]
-    assert [has_edge_labels(one) for one in (bare, labelled, empty)] == [False, True, None]
+    labeled, empty = graphs[[0]], graphs[[1]]
+    assert [has_edge_labels(one) for one in (bare, labeled, empty)] == [False, True, None]
     with pytest.raises(ValueError, match="X has graphs without edge labels, but Me was fitted on"):
-        check_same_edge_labelling(bare, True, "Me")
+        check_same_edge_labeling(bare, True, "Me")
     with pytest.raises(ValueError, match="X has graphs with edge labels, but Me was fitted on"):
-        check_same_edge_labelling(labelled, False, "Me")
-    for graphs, had_labels in [(bare, False), (labelled, True), (empty, True), (labelled, None)]:
-        check_same_edge_labelling(graphs, had_labels, "Me")
+        check_same_edge_labeling(labeled, False, "Me")
+    for graphs, had_labels in [(bare, False), (labeled, True), (empty, True), (labeled, None)]:
+        check_same_edge_labeling(graphs, had_labels, "Me")
 
 
 def test_labels_of_edges_count_in_the_fingerprint_and_in_the_size():
@@ -696,17 +696,17 @@ def test_labels_of_edges_count_in_the_fingerprint_and_in_the_size():
 
 
 def test_the_fingerprint_of_graphs_without_labels_of_edges_is_that_of_former_versions():
-    graphs = GraphSet.from_networkx([labelled_path("aba")])
+    graphs = GraphSet.from_networkx([labeled_path("aba")])
     assert graphs.fingerprint.hex() == "be73c9aae376ec73508584490d8202e8"
 
 
 def test_sets_that_former_versions_have_pickled_can_be_loaded():
-    state = GraphSet.from_networkx([labelled_path("aba")]).__getstate__()
+    state = GraphSet.from_networkx([labeled_path("aba")]).__getstate__()
     former = {name: value for name, value in state.items() if not name.startswith("edge_label")}
     graphs = GraphSet.__new__(GraphSet)
     graphs.__setstate__(former)
     assert graphs[:1].edge_label_ids is None
-    assert same_graph(copy.copy(graphs)[0], labelled_path("aba"))
+    assert same_graph(copy.copy(graphs)[0], labeled_path("aba"))
 
 
 def test_without_labels_of_nodes_edges_keep_theirs():
@@ -729,6 +729,6 @@ def test_labels_of_edges_that_do_not_fit_are_noticed(ids, labels):
 @pytest.mark.parametrize("container", [list, GraphSet.from_networkx])
 @pytest.mark.parametrize("meta", [BaggingClassifier, OneVsOneClassifier])
 def test_meta_estimators_for_tables_are_named(meta, container):
-    graphs = container([labelled_path("aba") for _ in range(10)])
+    graphs = container([labeled_path("aba") for _ in range(10)])
     with pytest.raises((TypeError, ValueError), match="tables only, such as BaggingClassifier"):
         meta(GraphKernelSVC()).fit(graphs, np.arange(10) % 2)

@@ -146,7 +146,7 @@ def test_a_mask_is_read_by_the_names_of_labels(classifier):
     assert read_mask(classifier, 1, 0).input_names == ["mask 0", "mask 1", "mask 2", "mask 3"]
 
 
-def test_features_and_unlabelled_nodes_have_names_too():
+def test_features_and_unlabeled_nodes_have_names_too():
     graphs = [nx.path_graph(4), nx.star_graph(3)] * 6
     for graph in graphs:
         nx.set_node_attributes(graph, {v: [v, 1.0 * v**2] for v in graph}, "place")

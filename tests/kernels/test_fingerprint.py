@@ -130,7 +130,7 @@ def test_names_are_distinct_whatever_the_labels_are():
 
 
 def test_labels_of_edges_as_many_as_edges():
-    """Many kinds of edges times many neighbourhoods, of which only few occur."""
+    """Many kinds of edges times many neighborhoods, of which only few occur."""
     graphs = [nx.gnp_random_graph(12, 0.4, seed=seed) for seed in range(40)]
     for i, graph in enumerate(graphs):
         labels = {edge: (i, number) for number, edge in enumerate(graph.edges)}
@@ -153,32 +153,32 @@ def test_sets_and_their_slices_are_like_lists():
 
 
 def test_edges_need_labels_at_both_times_or_at_none():
-    labelled, bare = bonded_graphs(), odd_graphs()
+    labeled, bare = bonded_graphs(), odd_graphs()
     message = "X has graphs without edge labels, but FingerprintVectorizer was fitted on"
     with pytest.raises(ValueError, match=message):
-        FingerprintVectorizer().fit(labelled).transform(bare)
+        FingerprintVectorizer().fit(labeled).transform(bare)
     with pytest.raises(ValueError, match="X has graphs with edge labels"):
-        FingerprintVectorizer().fit(bare).transform(labelled)
-    for one, other in [(labelled, bare), (bare, labelled)]:
+        FingerprintVectorizer().fit(bare).transform(labeled)
+    for one, other in [(labeled, bare), (bare, labeled)]:
         FingerprintVectorizer(edge_label=None).fit(one).transform(other)
     other_name = FingerprintVectorizer(edge_label="bond")
     with pytest.raises(ValueError, match=r"attribute 'bond' \(edge_label\); the edges have the"):
-        other_name.fit(labelled)
+        other_name.fit(labeled)
     with pytest.raises(ValueError, match="edge_label='bond', but X is a GraphSet"):
-        other_name.fit(GraphSet.from_networkx(labelled))
+        other_name.fit(GraphSet.from_networkx(labeled))
 
 
 @unseen_labels
 def test_graphs_without_edges_fit_to_any():
-    labelled, bare = bonded_graphs(), odd_graphs()
+    labeled, bare = bonded_graphs(), odd_graphs()
     empty = [nx.empty_graph(3), nx.empty_graph(1)]
     for graph in empty:
         nx.set_node_attributes(graph, "a", "label")
-    in_a_set = GraphSet.from_networkx([*labelled, *empty], edge_label="label")[-2:]
+    in_a_set = GraphSet.from_networkx([*labeled, *empty], edge_label="label")[-2:]
     for none in (empty, in_a_set):
-        for graphs in (labelled, bare):
+        for graphs in (labeled, bare):
             vectors = FingerprintVectorizer().fit(graphs).transform(none)
-            assert vectors.sum(axis=1).tolist() == [9, 3]  # nodes without neighbours, thrice
+            assert vectors.sum(axis=1).tolist() == [9, 3]  # nodes without neighbors, thrice
             vectorizer = FingerprintVectorizer().fit(none)
             assert vectorizer.has_edge_labels_ is None
             assert vectorizer.get_feature_names_out().tolist() == ["0:a", "1:a()", "2:a()"]
@@ -189,7 +189,7 @@ def test_graphs_without_edges_fit_to_any():
 
 def test_columns_are_the_same_in_every_process():
     code = (
-        "import networkx as nx; from sklofi.fingerprints import FingerprintVectorizer\n"
+        "import networkx as nx; from sklofi.kernels import FingerprintVectorizer\n"
         "graphs = [nx.gnp_random_graph(8, 0.3, seed=s) for s in range(9)]\n"
         "kinds = ['x', frozenset(['C', 'N', 'O']), ('y', frozenset('ab'))]\n"
         "for g in graphs:\n"

@@ -66,12 +66,12 @@ def test_classifier_is_libsvm_on_the_kernel_matrix(kernel, motifs):
     )
 
 
-def test_regressor_is_libsvm_on_the_standardised_target():
+def test_regressor_is_libsvm_on_the_standardized_target():
     graphs, y = load_graph_atlas(target="spectral_radius")
     graphs, y = graphs[::5], y[::5]
     vectors = WLVectorizer(2, normalize=True).fit_transform(graphs)
-    standardised = (y - y.mean()) / y.std()
-    plain = SVR(kernel="precomputed", C=2, epsilon=0.05).fit(linear_kernel(vectors), standardised)
+    standardized = (y - y.mean()) / y.std()
+    plain = SVR(kernel="precomputed", C=2, epsilon=0.05).fit(linear_kernel(vectors), standardized)
     expected = y.mean() + y.std() * plain.predict(linear_kernel(vectors))
     regressor = GraphKernelSVR(n_iter=2, C=2, epsilon=0.05)
     assert_allclose(regressor.fit(graphs, y).predict(graphs), expected)
@@ -235,7 +235,7 @@ def test_kept_matrices_are_bounded(motifs, monkeypatch):
     X, y = GraphSet.from_networkx(motifs[0]), motifs[1]
     for n_iter in (1, 2, 1, 3, 1, 2):  # when 3 comes, 2 was used longest ago and goes
         GraphKernelSVC(n_iter=n_iter).fit(X, y)
-        sizes = [size for _, size in gram.shelf_of(X)._items.values()]
+        sizes = [size for _, size in gram.kernel_cache(X)._items.values()]
         assert sum(sizes) <= gram.KEPT_BYTES
     assert len(calls) == 4
 

@@ -1,4 +1,4 @@
-"""Weisfeiler-Lehman colours, and what all feature maps share."""
+"""Weisfeiler-Lehman colors, and what all feature maps share."""
 
 import os
 import subprocess
@@ -36,7 +36,7 @@ MAPS = [
 
 
 def plain_wl(graph, n_iter):
-    """Colours as nested tuples, straight from the definition."""
+    """Colors as nested tuples, straight from the definition."""
     color = dict(graph.nodes(data="label"))
     counts = Counter((0, c) for c in color.values())
     for i in range(1, n_iter + 1):
@@ -77,7 +77,7 @@ def test_colors_are_counted_where_they_belong():
 @pytest.mark.parametrize("vectorizer", MAPS, ids=repr)
 @pytest.mark.parametrize("normalize", [False, True])
 def test_new_graphs_give_the_block_of_the_whole_matrix(vectorizer, normalize):
-    """Also with labels, colours, distances and counts that training has not seen."""
+    """Also with labels, colors, distances and counts that training has not seen."""
     vectorizer.set_params(normalize=normalize)
     train = odd_graphs(20, labels="ab")
     test = [*odd_graphs(15, seed=1, labels="abcd"), nx.path_graph(15), nx.complete_graph(9)]
@@ -159,7 +159,7 @@ def test_vertex_histogram_is_wl_without_iterations():
 
 
 def test_colliding_hashes_do_not_merge_colors(monkeypatch):
-    """Neighbourhoods are verified: bad hashes cost time, not correctness."""
+    """Neighborhoods are verified: bad hashes cost time, not correctness."""
     graphs = odd_graphs()
     expected = WLVectorizer(2).fit(graphs)
     good = egonets._hash_factors
@@ -216,14 +216,14 @@ def test_vectorizers_stand_in_pipelines():
 
 
 def test_labels_are_needed_at_both_times_or_at_none():
-    labelled = odd_graphs()
+    labeled = odd_graphs()
     bare = [nx.path_graph(3)]
     message = "X has graphs without node labels, but WLVectorizer was fitted on graphs with"
     with pytest.raises(ValueError, match=message):
-        WLVectorizer().fit(labelled).transform(bare)
+        WLVectorizer().fit(labeled).transform(bare)
     with pytest.raises(ValueError, match="X has graphs with node labels"):
-        WLVectorizer().fit(bare).transform(labelled)
-    WLVectorizer(node_label=None).fit(bare).transform(labelled)
+        WLVectorizer().fit(bare).transform(labeled)
+    WLVectorizer(node_label=None).fit(bare).transform(labeled)
 
 
 def test_continuous_features_alone_are_not_ignored_silently():

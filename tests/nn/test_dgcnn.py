@@ -204,15 +204,15 @@ def test_convolutions_start_as_glorot_says():
 def sage_formula(layer, x, a):
     """Parameters of both kinds of layers by their shapes: two matrices and a bias."""
     named = dict(layer.named_parameters())
-    of_neighbours = named.get("lin_l.weight", named.get("lin_rel.weight"))
+    of_neighbors = named.get("lin_l.weight", named.get("lin_rel.weight"))
     of_node = named.get("lin_r.weight", named.get("lin_root.weight"))
     bias = named.get("lin_l.bias", named.get("lin_root.bias"))
     mean = a @ x / a.sum(-1, keepdim=True).clamp(min=1)
-    return mean @ of_neighbours.T + x @ of_node.T + bias
+    return mean @ of_neighbors.T + x @ of_node.T + bias
 
 
 def normed(norm, xs):
-    """Batch normalisation of the nodes of all graphs; values before and after are lists."""
+    """Batch normalization of the nodes of all graphs; values before and after are lists."""
     nodes = torch.cat(xs)
     mean, variance = norm.running_mean, norm.running_var
     if norm.training:
@@ -232,7 +232,7 @@ def stack_formula(stack, xs, adjacencies):
 
 
 def diffpool_formula(network, xs, adjacencies):
-    """Outputs and penalty, graph by graph but for the normalisation."""
+    """Outputs and penalty, graph by graph but for the normalization."""
     how = {"max": torch.amax, "mean": torch.mean, "sum": torch.sum}[network.pooling]
     vectors, penalty = [], 0
     for level, describer in enumerate(network.describers):

@@ -25,11 +25,11 @@ def features_of_edges(graphs):
 
 
 @pytest.mark.parametrize("n_edge_hidden", [N_KINDS - 2, N_KINDS - 1, N_KINDS])
-@pytest.mark.parametrize("labelled", [True, False])
-def test_ecc_equals_a_matrix_for_each_edge(labelled, n_edge_hidden):
+@pytest.mark.parametrize("labeled", [True, False])
+def test_ecc_equals_a_matrix_for_each_edge(labeled, n_edge_hidden):
     graphs, generator = small_graphs()
-    n_edge_features = N_EDGE_FEATURES if labelled else 1
-    if not labelled:
+    n_edge_features = N_EDGE_FEATURES if labeled else 1
+    if not labeled:
         graphs = replace(graphs, edge_features=None, edge_kinds=None)
     widths = {"n_edge_features": n_edge_features, "n_edge_hidden": n_edge_hidden}
     network = build(ECC, n_layers=2, n_hidden=4, dropout=0.0, **widths)
@@ -40,7 +40,7 @@ def test_ecc_equals_a_matrix_for_each_edge(labelled, n_edge_hidden):
         for layer in network.layers:
             totals, degrees = [0.0] * len(x), [0] * len(x)
             for number, (u, v) in enumerate(graphs.edge_index.T.tolist()):
-                edge = features_of_edges(graphs)[number] if labelled else x.new_ones(1)
+                edge = features_of_edges(graphs)[number] if labeled else x.new_ones(1)
                 weights = torch.relu(layer.mixture(edge))
                 matrix = (weights[:, None, None] * layer.filters[:-1]).sum(0) + layer.filters[-1]
                 totals[v] = totals[v] + x[u] @ matrix

@@ -35,7 +35,7 @@ def test_dropout_keeps_the_mean_and_draws_from_the_generator():
     assert drop(x, 0.25, False) is x and drop(x, 0.0, True) is x
 
 
-def test_norm_is_batch_normalisation_and_takes_single_rows():
+def test_norm_is_batch_normalization_and_takes_single_rows():
     x = torch.randn(20, 3, generator=torch.Generator().manual_seed(0)) * 5 + 2
     norm = Norm(3)
     expected = (x - x.mean(0)) / (x.var(0, unbiased=False) + 1e-3).sqrt()
@@ -119,7 +119,7 @@ def test_networks_are_built_from_the_generator_alone():
 
 
 class Normed(FlatNetwork):
-    """Two layers that normalise nodes, and one that normalises graphs."""
+    """Two layers that normalize nodes, and one that normalizes graphs."""
 
     def __init__(self, n_features, n_outputs, *, dropout=0.5, norm=Norm):
         super().__init__()
@@ -128,7 +128,7 @@ class Normed(FlatNetwork):
         self.output = nn.Linear(n_features, n_outputs)
 
     def embed(self, graphs, generator=None):
-        nodes, of_graphs = [], []  # weights, which other layers that normalise do not take
+        nodes, of_graphs = [], []  # weights, which other layers that normalize do not take
         if isinstance(self.first, Norm):
             nodes, of_graphs = [graphs.node_weight()], [graphs.weight]
         x = torch.relu(self.first(graphs.x, *nodes))
@@ -218,7 +218,7 @@ def test_what_does_not_vary_is_not_stretched():
     assert_close(network.first.running_var[[0, 2]], x.var(0, unbiased=False)[[0, 2]])
 
 
-def test_statistics_of_other_layers_that_normalise_are_found_as_torch_does():
+def test_statistics_of_other_layers_that_normalize_are_found_as_torch_does():
     network = normed(norm=nn.BatchNorm1d)
     batches = [batch_of(3, 1), batch_of(3, 2)]
     network.find_statistics_((batch,) for batch in batches)

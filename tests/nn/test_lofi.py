@@ -276,7 +276,7 @@ def test_a_matrix_without_its_transpose_has_no_gradient():
 
 
 class OneDevice(TorchDispatchMode):
-    """See that every operation takes and gives tensors of a single device."""
+    """Check that every operation takes and gives tensors of a single device."""
 
     def __init__(self, device):
         super().__init__()

@@ -49,7 +49,7 @@ def test_deep_multisets_equal_a_perceptron_of_sums(graphs, generator):
     assert_same(network, formula, graphs)
 
 
-def test_gcn_equals_the_normalised_adjacency_formula(graphs, generator):
+def test_gcn_equals_the_normalized_adjacency_formula(graphs, generator):
     network = scramble_(build(GCN, n_layers=2, n_hidden=4), generator)
 
     def formula(graphs):
@@ -66,7 +66,7 @@ def test_gcn_equals_the_normalised_adjacency_formula(graphs, generator):
 
 
 @pytest.mark.parametrize("aggregation", ["mean", "max", "sum"])
-def test_graph_sage_equals_the_aggregation_of_neighbours(graphs, generator, aggregation):
+def test_graph_sage_equals_the_aggregation_of_neighbors(graphs, generator, aggregation):
     network = build(GraphSAGE, n_layers=2, n_hidden=4, aggregation=aggregation)
     scramble_(network, generator)
 
@@ -76,10 +76,10 @@ def test_graph_sage_equals_the_aggregation_of_neighbours(graphs, generator, aggr
             messages = torch.relu(layer.lin(x)) if aggregation == "max" else x
             aggregated = []
             for v in range(len(x)):
-                neighbours = messages[a[v] > 0]
-                if len(neighbours) == 0:
-                    neighbours = torch.zeros_like(messages[:1])
-                aggregated.append(POOL[aggregation](neighbours))
+                neighbors = messages[a[v] > 0]
+                if len(neighbors) == 0:
+                    neighbors = torch.zeros_like(messages[:1])
+                aggregated.append(POOL[aggregation](neighbors))
             x = torch.relu(layer.lin_l(torch.stack(aggregated)) + layer.lin_r(x))
             outputs.append(x)
         return perceptron(network.output, pooled(torch.cat(outputs, 1), graphs, "max"))
@@ -111,7 +111,7 @@ def test_gin_equals_the_sum_of_linear_readouts(graphs, generator, train_eps, tra
     assert_same(network, gin_formula(network, adjacency(graphs)), graphs)
 
 
-def test_gin_zero_weighs_a_node_as_its_neighbours():
+def test_gin_zero_weighs_a_node_as_its_neighbors():
     assert [layer.eps.tolist() for layer in build(GIN, n_layers=2).layers] == [[0.0], [0.0]]
     n_parameters = [len(list(build(GIN, train_eps=t).parameters())) for t in (False, True)]
     assert n_parameters[1] == n_parameters[0] + 4
@@ -126,7 +126,7 @@ def test_sgin_equals_gin_over_walks_of_one_and_two_steps(graphs, generator):
         for u_again, v in edges:
             if u == u_again and w != v:
                 a[v, w] += 1
-    assert a.max() > 1  # in a triangle, two ways lead to a neighbour
+    assert a.max() > 1  # in a triangle, two ways lead to a neighbor
     assert_same(network, gin_formula(network, a), graphs)
     dense = adjacency(graphs)
     torch.testing.assert_close(count_returns(graphs)[:, 0], (dense @ dense).diagonal())
@@ -148,7 +148,7 @@ def test_gat_equals_attention_written_out(graphs, generator):
             h = (x @ layer.lin.weight.T).reshape(len(x), 3, 4)
             rows = []
             for v in range(len(x)):
-                heard = h[a[v] > 0]  # (n_neighbours, n_heads, n_hidden)
+                heard = h[a[v] > 0]  # (n_neighbors, n_heads, n_hidden)
                 scores = (h[v] * layer.att_dst[0]).sum(-1) + (heard * layer.att_src[0]).sum(-1)
                 attention = torch.softmax(nn.functional.leaky_relu(scores, 0.2), dim=0)
                 rows.append((attention[..., None] * heard).sum(0).flatten())

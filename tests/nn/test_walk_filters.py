@@ -239,7 +239,7 @@ def test_a_hub_costs_no_more_than_its_edges(monkeypatch):
 
     monkeypatch.setattr(graph_filters, "_ranges", count)
     subgraphs = egonets(flatten([nx.star_graph(1000)]))
-    # Each leaf has an edge there and back in its own egonet and in that of the centre.
+    # Each leaf has an edge there and back in its own egonet and in that of the center.
     assert len(subgraphs.edges.columns) == 4 * 1000
     assert max(tried) <= 5 * 1000
 

@@ -63,7 +63,7 @@ def gram_of_counters(counters, others, smaller=False):
     return [[sum(pair(n, b[c]) for c, n in a.items() if c in b) for b in others] for a in counters]
 
 
-# Two graphs: a labelled path of three nodes and an edge, as in the TUDataset format.
+# Two graphs: a labeled path of three nodes and an edge, as in the TUDataset format.
 SMALL_SET = {
     "A": "1, 2\n2, 1\n2, 3\n3, 2\n4, 5\n5, 4\n",
     "graph_indicator": "1\n1\n1\n2\n2\n",

@@ -86,7 +86,7 @@ def test_a_fit_that_crashed_ends_in_the_same_model(motifs, path, crash_in, name)
     for one in (resumed, finished):
         assert losses(one) == losses(whole)
         assert_array_equal(one.predict_proba(motifs[0]), whole.predict_proba(motifs[0]))
-    for one in (whole, resumed, finished):  # optimisers and generators are the same, too
+    for one in (whole, resumed, finished):  # optimizers and generators are the same, too
         one.set_params(class_weight=None).partial_fit(*motifs)
         assert_array_equal(one.predict_proba(motifs[0]), whole.predict_proba(motifs[0]))
 

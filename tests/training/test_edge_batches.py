@@ -9,17 +9,17 @@ from sklofi import GraphSet
 from sklofi import _memory as memory
 from sklofi.nn import FlatNetwork
 from sklofi.training._dataset import BatchLoader
-from sklofi.training._edge_batches import FlatDataset
+from sklofi.training._edge_batches import EdgeDataset
 from sklofi.training._encoding import EdgeEncoder, NodeEncoder
 
 
 def dataset(graphs, **kwargs):
     encoder = NodeEncoder.fit(graphs, np.ones(len(graphs)))
-    return FlatDataset(graphs, encoder, handle_unknown="ignore", owner="a network", **kwargs)
+    return EdgeDataset(graphs, encoder, handle_unknown="ignore", owner="a network", **kwargs)
 
 
 @pytest.mark.parametrize("directed", [False, True])
-def test_messages_come_from_neighbours_or_successors(directed):
+def test_messages_come_from_neighbors_or_successors(directed):
     graphs = odd_graphs(directed=directed)
     rows = np.array([5, 0, 11, 5])
     flat = dataset(GraphSet.from_networkx(graphs)).batch(rows)[0].graphs

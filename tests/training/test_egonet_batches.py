@@ -15,11 +15,11 @@ from sklofi.egonets._incidence import has_egonets
 from sklofi.nn import LoFINetwork
 from sklofi.training import _egonet_batches as batches
 from sklofi.training._dataset import BatchLoader
-from sklofi.training._egonet_batches import GraphDataset
+from sklofi.training._egonet_batches import EgonetDataset
 from sklofi.training._encoding import NodeEncoder
 
 
-def labelled(labels, features=None):
+def labeled(labels, features=None):
     graph = nx.path_graph(len(labels))
     nx.set_node_attributes(graph, dict(enumerate(labels)), "label")
     if features is not None:
@@ -29,14 +29,14 @@ def labelled(labels, features=None):
 
 def some_graphs():
     return GraphSet.from_networkx(
-        [labelled("ab", [1, 3]), labelled("c", [5]), labelled("bca", [2, 2, 0])],
+        [labeled("ab", [1, 3]), labeled("c", [5]), labeled("bca", [2, 2, 0])],
         node_features="x",
     )
 
 
 def dataset(graphs, *, n_layers=2, radius=1, **kwargs):
     encoder = NodeEncoder.fit(graphs, np.ones(len(graphs)))
-    return GraphDataset(graphs, encoder, radius=radius, n_layers=n_layers, **kwargs)
+    return EgonetDataset(graphs, encoder, radius=radius, n_layers=n_layers, **kwargs)
 
 
 def dense(matrix, n_columns):
@@ -47,7 +47,7 @@ def dense(matrix, n_columns):
     return result
 
 
-def test_nodes_become_one_hot_labels_and_standardised_features():
+def test_nodes_become_one_hot_labels_and_standardized_features():
     data = dataset(some_graphs())
     batch, _ = data.batch(np.array([1, 0]), merge=False)
     mean, scale = 13 / 6, np.std([1, 3, 5, 2, 2, 0])
@@ -59,12 +59,12 @@ def test_nodes_become_one_hot_labels_and_standardised_features():
 
 
 def test_copies_of_graphs_in_a_batch_are_the_conversion_of_these_graphs():
-    graphs = [labelled("abca"), labelled("c"), labelled("bc"), labelled("acb")]
+    graphs = [labeled("abca"), labeled("c"), labeled("bc"), labeled("acb")]
     rows = np.array([3, 0, 0, 1, 3])
     data = dataset(GraphSet.from_networkx(graphs))
     copies = data.batch(np.arange(4), merge=False)[0].copies(torch.from_numpy(rows))
     repeated = GraphSet.from_networkx([graphs[i] for i in rows])
-    expected, _ = GraphDataset(repeated, data.encoder, radius=1, n_layers=2).batch(
+    expected, _ = EgonetDataset(repeated, data.encoder, radius=1, n_layers=2).batch(
         np.arange(5), merge=False
     )
     assert_close(copies.x, expected.x)
@@ -96,7 +96,7 @@ def test_without_merging_a_batch_is_the_conversion_of_its_graphs():
 def test_classes_of_a_batch_by_hand():
     """a-b and a-b-a: at level 1 there are {a, b}, which both nodes of the first have and
     the ends of the second, and {a, a, b}."""
-    graphs = GraphSet.from_networkx([labelled("c"), labelled("aba"), labelled("ab")])
+    graphs = GraphSet.from_networkx([labeled("c"), labeled("aba"), labeled("ab")])
     batch, _ = dataset(graphs)[[2, 1]]
     assert batch.x.tolist() == [[1, 0, 0], [0, 1, 0]]
     first, second = batch.egonets
@@ -207,9 +207,9 @@ def test_a_graph_that_is_too_large_can_be_left_out(monkeypatch):
 
 def test_many_labels_take_memory_only_in_their_batch():
     """A table of one-hot codes of these labels would take 1.6 GB."""
-    graphs = GraphSet.from_networkx([labelled(range(20_000)), labelled([3, 5])])
+    graphs = GraphSet.from_networkx([labeled(range(20_000)), labeled([3, 5])])
     tracemalloc.start()
-    dataset = GraphDataset(graphs, NodeEncoder.fit(graphs, np.ones(2)), radius=1, n_layers=2)
+    dataset = EgonetDataset(graphs, NodeEncoder.fit(graphs, np.ones(2)), radius=1, n_layers=2)
     batch, _ = dataset[[1]]
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
@@ -237,8 +237,8 @@ def test_batches_can_be_limited_by_their_nodes():
     loader = BatchLoader(data, 3, max_rows=7, merge=False)
     assert [y.tolist() for _, y in loader] == [[0, 1], [2], [3, 4, 5], [6, 7]]
     assert len(loader) == 4
-    # 25 nodes have 3 classes at level 1 (alone, ends, middles) and 1 at level 0.
-    assert data.nodes_per_row(merge=True) == 8  # not 25 / 3: a part may have more classes
+    # 25 nodes have 3 colors at level 1 (alone, ends, middles) and 1 at level 0.
+    assert data.nodes_per_row(merge=True) == 8  # not 25 / 3: a part may have more colors
     assert len(BatchLoader(data, 8, max_rows=2)) == 2
 
 
@@ -260,7 +260,7 @@ def test_weights_have_mean_one_and_count_in_all_statistics():
     same = NodeEncoder.fit(copies, np.ones(6))
     assert_allclose(encoder.feature_mean, same.feature_mean)
     assert_allclose(encoder.feature_scale, same.feature_scale)
-    weighted = GraphDataset(graphs, encoder, radius=1, n_layers=2, weight=weight)
+    weighted = EgonetDataset(graphs, encoder, radius=1, n_layers=2, weight=weight)
     assert_close(weighted.weight, torch.tensor([0.5, 1.0, 1.5]))
 
 
@@ -277,13 +277,13 @@ def test_features_far_beyond_those_of_training_are_bounded_without_a_warning():
 
 
 @pytest.mark.parametrize(
-    "gradients, bytes_per_class",
+    "gradients, bytes_per_color",
     [(True, batches.TRAINING_BYTES * 2 * 3 * 4), (False, batches.PREDICTION_BYTES * 3 * 4)],
 )
 def test_batches_that_do_not_fit_are_refused_before_the_first(
-    gradients, bytes_per_class, monkeypatch
+    gradients, bytes_per_color, monkeypatch
 ):
-    graphs = GraphSet.from_networkx([labelled(range(n)) for n in (9, 3, 2)])
+    graphs = GraphSet.from_networkx([labeled(range(n)) for n in (9, 3, 2)])
     data = dataset(graphs)
     network = LoFINetwork(9, 2, n_layers=2, n_masks=3, n_words=4)
     for batch_size, n_fitting, refusal in [
@@ -291,7 +291,7 @@ def test_batches_that_do_not_fit_are_refused_before_the_first(
         (1, 8, "A batch of 1 graphs has 9 different nodes, which take"),
         (3, 9, "A batch of 3 graphs has 12 different nodes, which take"),
     ]:
-        size = 2.0 * n_fitting * (bytes_per_class + batches.INPUT_BYTES * 9)  # labels
+        size = 2.0 * n_fitting * (bytes_per_color + batches.INPUT_BYTES * 9)  # labels
         monkeypatch.setattr(memory, "memory_size", lambda size=size: size)
         loader = BatchLoader(data, batch_size, gradients=gradients)
         assert len(list(loader)) == len(loader)  # nobody knows what it is for
