@@ -1,0 +1,93 @@
+"""Estimators around a :class:`sklofi.nn.FlatNetwork`, as LoFI's peers are."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from torch import nn
+
+from sklofi._parameters import SHARE, choice, count, parameter, split_sections
+from sklofi.graphs._graph_set import GraphSet
+from sklofi.nn._flat import POOLINGS, FlatNetwork
+from sklofi.training._dataset import GraphDataset
+from sklofi.training._edge_batches import EdgeDataset
+from sklofi.training._encoding import NodeEncoder
+from sklofi.training._estimator import NetworkEstimator
+
+# The most graphs, about how many nodes of them, and numbers that these enter with, in a batch of
+# prediction.
+PREDICTION_GRAPHS = 256
+PREDICTION_NODES = 2**13
+PREDICTION_NUMBERS = 2**24
+
+
+class FlatEstimator(NetworkEstimator):
+    """Base of the estimators around a :class:`FlatNetwork`.
+
+    A subclass has a `_network` and declares, as parameters, the arguments of its constructor.
+    """
+
+    _network: ClassVar[type[FlatNetwork]]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name in inspect.signature(getattr(cls, "_network", cls)).parameters:
+            if hasattr(cls, name) and name not in cls._parameter_constraints:
+                raise TypeError(
+                    f"{cls.__name__} has {name}, an argument of {cls._network.__name__}, but not as"
+                    f" a parameter. Declare it as {name}: int = width(default=32), with"
+                    " sklofi.training.width."
+                )
+
+    @classmethod
+    def _more_sections(cls) -> dict[str, str]:
+        """The references of the network, and where its formula is."""
+        network = cls._network
+        _, sections = split_sections(network.__doc__ or "")
+        notes = f"The formula is in the docstring of :class:`sklofi.nn.{network.__name__}`."
+        return {"Notes": notes, "References": sections.get("References", "")}
+
+    def _make_dataset(
+        self, graphs: GraphSet, encoder: NodeEncoder, **arguments: Any
+    ) -> GraphDataset:
+        return EdgeDataset(graphs, encoder, **arguments)
+
+    def _architecture(self, training: GraphDataset) -> dict[str, Any]:
+        names = inspect.signature(self._network).parameters
+        return {name: getattr(self, name) for name in names if hasattr(self, name)}
+
+    @property
+    def _build_module(self) -> Callable[..., nn.Module]:
+        return self._network.build
+
+    def _prediction_batches(self, architecture: dict[str, Any]) -> dict[str, int]:
+        n_nodes = min(PREDICTION_NODES, PREDICTION_NUMBERS // architecture["n_features"])
+        return {"batch_size": PREDICTION_GRAPHS, "max_rows": max(1, n_nodes)}
+
+    def _embedding_names(self) -> list[str]:
+        name = type(self).__name__.lower()
+        return [f"{name}{i}" for i in range(self.module_.n_embedding)]
+
+
+def layers(
+    text: str = "Number of layers. Each one looks one step further.", *, default: int
+) -> Any:
+    """Declare the number of layers."""
+    return count(text, default=default)
+
+
+def width(text: str = "Width of a node's vector.", *, default: int) -> Any:
+    """Declare the width of vectors."""
+    return count(text, default=default)
+
+
+def dropped(text: str = "Share of numbers that are dropped in training.", *, default: float) -> Any:
+    """Declare dropout."""
+    return parameter(text, SHARE, default=default)
+
+
+def pooled(text: str = "How the vectors of nodes become that of a graph.", *, default: str) -> Any:
+    """Declare the pooling."""
+    return choice(text, POOLINGS, default=default)
