@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import textwrap
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import MISSING, Field, dataclass, field, fields
 from numbers import Integral, Real
@@ -185,13 +186,15 @@ def _fields(cls: Any) -> tuple[Field[Any], ...]:
 
 
 def _in_order(cls: type) -> list[Field[Any]]:
-    """The parameters of a class: its own first, those of mixins last."""
+    """The parameters of a class: positional ones first, those of mixins last."""
     declared = {f.name: f for f in _fields(cls)}
     bases = [base for base in cls.__mro__ if "__dataclass_fields__" in vars(base)]
+    estimators = [base for base in reversed(bases) if issubclass(base, BaseEstimator)]
+    mixins = [base for base in bases if not issubclass(base, BaseEstimator)]
     names: dict[str, None] = {}
-    for base in sorted(bases, key=lambda base: not issubclass(base, BaseEstimator)):
+    for base in (*estimators, *mixins):
         names |= dict.fromkeys(n for n in inspect.get_annotations(base) if n in declared)
-    return [declared[name] for name in names]
+    return sorted((declared[name] for name in names), key=lambda f: bool(f.kw_only))
 
 
 def _attributes_of(cls: type) -> Iterator[tuple[str, tuple[str, str]]]:
@@ -211,7 +214,7 @@ def _section(title: str, body: str) -> str:
 
 
 def _entry(title: str, text: str) -> str:
-    return "\n".join([title, *(f"    {line}" for line in inspect.cleandoc(text).splitlines())])
+    return f"{title}\n{textwrap.indent(inspect.cleandoc(text), '    ')}"
 
 
 class ReadsNodeLabels(Parameterized):
@@ -240,7 +243,15 @@ class ReadsEdgeLabels(Parameterized):
     )
 
 
-class WeighsClasses(Parameterized):
+class HasClasses(Parameterized):
+    """Mixin of all classifiers."""
+
+    _fitted_attributes: ClassVar[dict[str, tuple[str, str]]] = {
+        "classes_": ("ndarray of shape (n_classes,)", "The classes.")
+    }
+
+
+class WeighsClasses(HasClasses):
     """Mixin of the classifiers with weights of classes."""
 
     class_weight: dict[Any, float] | str | None = parameter(
@@ -249,7 +260,3 @@ class WeighsClasses(Parameterized):
         [dict, StrOptions({"balanced"}), None],
         default=None,
     )
-
-    _fitted_attributes: ClassVar[dict[str, tuple[str, str]]] = {
-        "classes_": ("ndarray of shape (n_classes,)", "The classes.")
-    }
