@@ -396,14 +396,14 @@ def _read_arrays(content: bytes) -> Arrays:
 
 
 def _state_of(value: Any) -> dict[str, Any]:
-    if is_dataclass(value):
+    if not isinstance(value, BaseEstimator) and is_dataclass(value):
         return {one.name: getattr(value, one.name) for one in fields(value) if one.init}
     return _without(value.__getstate__(), LEFT_OUT)
 
 
 def _of_state(kind: Any, state: dict[str, Any]) -> Any:
     value: Any
-    if is_dataclass(kind):
+    if not issubclass(kind, BaseEstimator) and is_dataclass(kind):
         value = kind(**state)  # type: ignore[operator]
     else:
         # An estimator starts with its defaults: those parameters that no file may set, or that
