@@ -4,32 +4,47 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import replace
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.utils._param_validation import Interval
 
+from sklofi._parameters import ReadsEdgeLabels, count
 from sklofi.egonets._rings import edges_once, smallest_rings
 from sklofi.graphs._graph_set import GraphSet
-from sklofi.graphs._input import as_graph_set, check_same_edge_labeling, has_edge_labels
-from sklofi.graphs._labels import DEFAULT_EDGE_LABEL, DEFAULT_NODE_LABEL
+from sklofi.graphs._input import check_same_edge_labeling, has_edge_labels
 from sklofi.graphs._segments import segments_of
 from sklofi.graphs._warnings import warn_of_unknown_edge_labels
-from sklofi.kernels._vectorizer import (
-    GraphVectorizer,
-    count_codes,
+from sklofi.kernels._labels import (
     edge_label_columns,
     edge_labels_of,
     label_columns,
     label_names,
 )
-from sklofi.kernels._wl import WLVectorizer, known_first
+from sklofi.kernels._sparse_counts import count_codes, known_first
+from sklofi.kernels._wl import ColorVectorizer
 
 
-class FingerprintVectorizer(WLVectorizer):
+def neighborhood_radius(*, kw_only: bool = True) -> Any:
+    """Declare the radius of the neighborhoods of a fingerprint."""
+    return count(
+        """Neighborhoods hold what is within so many steps. With 2 they are those of the
+        fingerprint ECFP4, named by its diameter.""",
+        least=0,
+        default=2,
+        kw_only=kw_only,
+    )
+
+
+def largest_ring() -> Any:
+    """Declare the size of the largest rings of a fingerprint."""
+    return count(
+        "Size of the largest rings that are counted; with 0 there are none.", least=0, default=8
+    )
+
+
+class FingerprintVectorizer(ReadsEdgeLabels, ColorVectorizer):
     """Counts of neighborhoods, bonds and rings, as a molecular fingerprint holds them.
 
     Three families of parts are counted, one after the other:
@@ -44,54 +59,6 @@ class FingerprintVectorizer(WLVectorizer):
 
     In a directed graph neighbors are successors, bonds have a direction, and rings are
     directed cycles. A loop is a ring of size 1.
-
-    Parameters
-    ----------
-    radius : int, default=2
-        Number of rounds: neighborhoods hold what is within so many steps. With 2 they
-        are those of the fingerprint ECFP4, named by its diameter.
-
-    max_ring : int, default=8
-        Size of the largest rings that are counted; with 0 there are none.
-
-    normalize : bool, default=False
-        Whether to scale vectors to unit length, parts that are in no training graph
-        included.
-
-    node_label : hashable or None, default="label"
-        Node attribute with a categorical label; see :class:`WLVectorizer`.
-
-    edge_label : hashable or None, default="label"
-        Edge attribute with a categorical label. Under the default name it may be absent,
-        then all edges are alike. None ignores labels. For a :class:`GraphSet` it was
-        chosen when it was made.
-
-    unary : bool, default=False
-        Whether to write counts in unary; see :class:`WLVectorizer`.
-
-    Attributes
-    ----------
-    n_features_out_ : int
-        Number of columns.
-
-    n_colors_ : ndarray of shape (radius + 1,)
-        Number of different neighborhoods of each radius in the training graphs.
-
-    bonds_ : ndarray of shape (n_bonds, 4)
-        Of each bond the positions of a label in `labels_`, of its own in `edge_labels_`, of
-        the other label in `labels_`, and whether it is directed.
-
-    ring_sizes_ : ndarray of shape (n_ring_sizes,)
-        The sizes of rings in the training graphs.
-
-    labels_, edge_labels_ : list
-        The labels of nodes and of edges in the training graphs.
-
-    has_labels_ : bool
-        Whether the nodes of the training graphs have labels.
-
-    has_edge_labels_ : bool or None
-        Whether the edges of the training graphs have labels; None if there are no edges.
 
     See Also
     --------
@@ -120,33 +87,40 @@ class FingerprintVectorizer(WLVectorizer):
      'bond:C-[1]-H': 2, 'bond:C-[2]-O': 1}
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "radius": [Interval(Integral, 0, None, closed="left")],
-        "max_ring": [Interval(Integral, 0, None, closed="left")],
-        "edge_label": "no_validation",
-        **GraphVectorizer._parameter_constraints,
+    radius: int = neighborhood_radius(kw_only=False)
+    max_ring: int = largest_ring()
+
+    _fitted_attributes: ClassVar[dict[str, tuple[str, str]]] = {
+        "n_colors_": (
+            "ndarray of shape (radius + 1,)",
+            "Number of different neighborhoods of each radius in the training graphs.",
+        ),
+        "bonds_": (
+            "ndarray of shape (n_bonds, 4)",
+            """Of each bond the positions of a label in `labels_`, of its own in `edge_labels_`,
+            of the other label in `labels_`, and whether it is directed.""",
+        ),
+        "ring_sizes_": (
+            "ndarray of shape (n_ring_sizes,)",
+            "The sizes of rings in the training graphs.",
+        ),
+        "edge_labels_": ("list", "The labels of the edges of the training graphs."),
+        "has_edge_labels_": (
+            "bool or None",
+            "Whether the edges of the training graphs have labels; None if there are none.",
+        ),
     }
     uses_edge_labels = True
 
-    def __init__(
-        self,
-        radius: int = 2,
-        *,
-        max_ring: int = 8,
-        normalize: bool = False,
-        node_label: Hashable | None = DEFAULT_NODE_LABEL,
-        edge_label: Hashable | None = DEFAULT_EDGE_LABEL,
-        unary: bool = False,
-    ) -> None:
-        self.radius = radius
-        self.max_ring = max_ring
-        self.normalize = normalize
-        self.node_label = node_label
-        self.edge_label = edge_label
-        self.unary = unary
+    @property
+    def _depth(self) -> int:
+        return self.radius
 
-    def _check_graphs(self, X: Any, *, is_training: bool = False) -> GraphSet:
-        graphs = as_graph_set(X, self.node_label, None, self.edge_label, is_training=is_training)
+    def _graph_attributes(self) -> dict[str, Hashable | None]:
+        return {**super()._graph_attributes(), "edge_label": self.edge_label}
+
+    def _read(self, X: Any, *, is_training: bool = False) -> GraphSet:
+        graphs = super()._read(X, is_training=is_training)
         if self.edge_label is None and graphs.edge_label_ids is not None:
             graphs = replace(graphs, edge_label_ids=None, edge_labels=())
         return graphs
@@ -176,18 +150,14 @@ class FingerprintVectorizer(WLVectorizer):
             parts, [int(self.n_colors_.sum()), len(self.bonds_), len(self.ring_sizes_)]
         )
 
-    @property
-    def _depth(self) -> int:
-        return self.radius
-
-    def _kinds_of_edges(self, graphs: GraphSet) -> tuple[NDArray[np.int32], int]:
+    def _edge_kinds(self, graphs: GraphSet) -> tuple[NDArray[np.int32], int]:
         kinds, n_kinds = edge_label_columns(graphs, self.edge_labels_)
         return kinds, max(n_kinds, len(self.edge_labels_))  # fewer where there are no edges
 
     def _count_bonds(self, graphs: GraphSet) -> tuple[sp.csr_array, NDArray[np.int64]]:
         """How often each graph has each bond: known ones first, then the others."""
         label_of, n_labels = label_columns(graphs, self.labels_)
-        kind_of, n_kinds = self._kinds_of_edges(graphs)
+        kind_of, n_kinds = self._edge_kinds(graphs)
         radices = (n_labels, max(n_kinds, 1), n_labels, 2)
         if n_labels**2 * n_kinds >= 2**62:
             raise ValueError(
@@ -195,10 +165,10 @@ class FingerprintVectorizer(WLVectorizer):
                 " count bonds. Labels are categories; names of nodes are not."
             )
         edges, source, target, is_directed = edges_once(graphs)
-        one, other = label_of[source], label_of[target]
-        swaps = ~is_directed & (other < one)  # a bond without direction reads both ways
-        one, other = np.where(swaps, other, one), np.where(swaps, one, other)
-        bonds = np.stack([one, kind_of[edges], other, is_directed]).astype(np.int64)
+        start, end = label_of[source], label_of[target]
+        swaps = ~is_directed & (end < start)  # a bond without direction reads both ways
+        start, end = np.where(swaps, end, start), np.where(swaps, start, end)
+        bonds = np.stack([start, kind_of[edges], end, is_directed]).astype(np.int64)
         counts, codes = count_codes(
             np.asarray(np.ravel_multi_index(tuple(bonds), radices)),
             np.asarray(np.ravel_multi_index(tuple(self.bonds_.T), radices)),
@@ -216,9 +186,9 @@ class FingerprintVectorizer(WLVectorizer):
     def _names(self) -> list[str]:
         labels, kinds = self._label_names(), self._kind_names()
         bonds = [
-            f"bond:{labels[one]}{f'-{kinds[kind]}-' if kinds[kind] else '-'}{'>' * arrow}"
-            f"{labels[other]}"
-            for one, kind, other, arrow in self.bonds_.tolist()
+            f"bond:{labels[start]}{f'-{kinds[kind]}-' if kinds[kind] else '-'}{'>' * arrow}"
+            f"{labels[end]}"
+            for start, kind, end, arrow in self.bonds_.tolist()
         ]
         if len(set(bonds)) < len(bonds):  # labels that show what looks like a bond
             bonds = [f"{name}#{i}" for i, name in enumerate(bonds)]

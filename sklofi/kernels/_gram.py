@@ -18,39 +18,41 @@ from sklofi.graphs._cache import sharing
 from sklofi.graphs._graph_set import GraphSet
 from sklofi.graphs._input import check_same_labeling
 from sklofi.graphs._warnings import warn_of_unknown_labels
-from sklofi.kernels._vectorizer import GraphVectorizer, label_columns, labels_of, unary_counts
+from sklofi.kernels._labels import label_columns, labels_of
+from sklofi.kernels._sparse_counts import unary_counts
+from sklofi.kernels._vectorizer import GraphVectorizer
 
 # Columns in which more than this share of the rows have an entry are multiplied as a dense
 # matrix: that many more multiplications are still faster than jumping through memory.
 DENSE_SHARE = 0.05
 
-
 # A set of graphs keeps what kernels make of it up to this size.
 KEPT_BYTES = 2**30
 
-
 # A part of a set of graphs uses the kernel matrix of the whole if it is this share of it.
 SHARE_OF_WHOLE = 0.25
-
 
 # Raise it when features change, so that those of former versions on disk are not used.
 EDITION = 1
 
 
 def linear_kernel(X: sp.csr_array, Y: sp.csr_array | None = None) -> NDArray[np.float64]:
-    """Inner products of the rows of sparse matrices, as a dense matrix.
+    """Return inner products of the rows of sparse matrices, as a dense matrix.
 
     Of whole numbers it is exact up to 2 ** 53.
 
     Parameters
     ----------
     X : scipy.sparse matrix of shape (n_x, n_features)
+        A row for each graph.
+
     Y : scipy.sparse matrix of shape (n_y, n_features), default=None
         By default `X`.
 
     Returns
     -------
     kernel : ndarray of shape (n_x, n_y)
+        The inner products of all pairs of rows.
 
     Examples
     --------
@@ -73,13 +75,13 @@ def linear_kernel(X: sp.csr_array, Y: sp.csr_array | None = None) -> NDArray[np.
     dense_x, sparse_x = X[:, frequent].toarray(), X[:, rare]
     # The same object twice lets BLAS compute only half of it.
     dense_y, sparse_y = (dense_x, sparse_x) if Y is X else (Y[:, frequent].toarray(), Y[:, rare])
-    kernel = (sparse_x @ sparse_y.T).toarray()
+    kernel: NDArray[np.float64] = (sparse_x @ sparse_y.T).toarray()
     kernel += dense_x @ dense_y.T
     return kernel
 
 
 def intersection_kernel(X: sp.csr_array, Y: sp.csr_array | None = None) -> NDArray[np.float64]:
-    """Histogram intersections of the rows of sparse matrices of counts.
+    """Return histogram intersections of the rows of sparse matrices of counts.
 
     The intersection of two histograms is the sum of the smaller entries.
 
@@ -94,6 +96,7 @@ def intersection_kernel(X: sp.csr_array, Y: sp.csr_array | None = None) -> NDArr
     Returns
     -------
     kernel : ndarray of shape (n_x, n_y)
+        The intersections of all pairs of rows.
 
     Examples
     --------
@@ -125,6 +128,8 @@ def normalize_kernel(
     Parameters
     ----------
     kernel : ndarray of shape (n_x, n_y)
+        Kernel values k(x, y).
+
     self_x : ndarray of shape (n_x,), default=None
         k(x, x), by default the diagonal of the kernel.
 
@@ -134,6 +139,7 @@ def normalize_kernel(
     Returns
     -------
     kernel : ndarray of shape (n_x, n_y)
+        The scaled kernel.
 
     Examples
     --------
@@ -152,7 +158,7 @@ def normalize_kernel(
 def fit_kernel(
     kernel: Any, graphs: Any, with_values: bool, edition: int = EDITION
 ) -> tuple[Any, sp.csr_array | None, NDArray[np.float64] | None]:
-    """The fitted kernel, the features if it has them, and kernel values if asked for.
+    """Return the fitted kernel, its features if it has them, and kernel values if asked for.
 
     A function of its arguments alone, so that joblib can keep what it returns.
     """
@@ -163,13 +169,13 @@ def fit_kernel(
 
 
 class KernelCache:
-    """What was computed last, up to some size; safe to use from several threads."""
+    """Cache of what was computed last, up to some size; safe to use from several threads."""
 
     def __init__(self) -> None:
         self._items: dict[Hashable, tuple[Any, int]] = {}  # used longest ago first
 
     def take(self, key: Hashable) -> Any:
-        """What was put under a key, or None."""
+        """Return what was put under a key, or None."""
         with sharing:
             if key not in self._items:
                 return None
@@ -177,6 +183,7 @@ class KernelCache:
             return item[0]
 
     def put(self, key: Hashable, item: Any, n_bytes: int) -> Any:
+        """Keep an item of some size under a key, and return it."""
         with sharing:
             self._items.pop(key, None)
             self._items[key] = item, n_bytes
@@ -198,64 +205,72 @@ class SharedKernel:
         self.whole, self.rows = graphs.origin
         self.graphs = graphs
         self.kernel = kernel
-        self.shelf = kernel_cache(self.whole)
-        self.key = (type(kernel), joblib.hash(kernel.get_params()), *_told_apart(self.whole))
+        self.cache = kernel_cache(self.whole)
+        self.key = (
+            type(kernel),
+            joblib.hash(kernel.get_params()),
+            *_identity(self.whole),
+        )
 
     @staticmethod
-    def pays(graphs: GraphSet) -> bool:
-        """Whether the part is large enough, and the whole small enough."""
+    def is_worthwhile(graphs: GraphSet) -> bool:
+        """Return whether the part is large enough, and the whole small enough."""
         n_whole = len(graphs.origin[0])
         return SHARE_OF_WHOLE * n_whole <= len(graphs) and 8 * n_whole**2 <= KEPT_BYTES
 
     def fit(self, compute: Callable[..., Any]) -> tuple[GraphVectorizer, sp.csr_array]:
-        """The kernel fitted to this part, and the features of its graphs."""
+        """Return the kernel fitted to this part, and the features of its graphs."""
         key = (*self.key, hashlib.blake2b(self.rows.tobytes()).digest())
-        fitted = self.shelf.take(key)
+        fitted = self.cache.take(key)
         if fitted is None:
             kernel, features, _ = compute(self.kernel, self.graphs, False)
             # A vocabulary is about as large as the features.
-            fitted = self.shelf.put(key, (kernel, features), 2 * 12 * features.nnz)
+            fitted = self.cache.put(key, (kernel, features), 2 * 12 * features.nnz)
         return copy.copy(fitted[0]), fitted[1]
 
     def values(self, compute: Callable[..., Any]) -> NDArray[np.float64]:
-        """The kernel matrix of this part."""
-        matrix = self.shelf.take(self.key)
+        """Return the kernel matrix of this part."""
+        matrix: NDArray[np.float64] | None = self.cache.take(self.key)
         if matrix is None:
             matrix = compute(clone(self.kernel), self.whole, True)[2]
-            self.shelf.put(self.key, matrix, matrix.nbytes)
+            self.cache.put(self.key, matrix, matrix.nbytes)
         return matrix[np.ix_(self.rows, self.rows)]
 
     def values_of(self, graphs: GraphSet) -> NDArray[np.float64] | None:
-        """Kernel values of another part and this one, if they are there to be taken."""
+        """Return kernel values of another part and this one, if the whole matrix is kept."""
         whole, rows = graphs.origin
-        if kernel_cache(whole) is not self.shelf or _told_apart(whole) != _told_apart(self.whole):
+        if kernel_cache(whole) is not self.cache or _identity(whole) != _identity(self.whole):
             return None
-        matrix = self.shelf.take(self.key)
+        matrix = self.cache.take(self.key)
         return None if matrix is None else matrix[np.ix_(rows, self.rows)]
 
 
-def _told_apart(whole: GraphSet) -> tuple[Any, ...]:
-    """What may differ in sets of the same arrays, which share a shelf: names, and direction."""
+def _identity(whole: GraphSet) -> tuple[Any, ...]:
+    """Return what tells sets of the same arrays apart, which share a cache."""
     return whole.labels, whole.edge_labels, whole.directed.tobytes()
 
 
 def kernel_cache(whole: GraphSet) -> KernelCache:
-    return whole.keep("kernels", KernelCache)
+    """Return what is kept of kernels with a set of graphs."""
+    cache: KernelCache = whole.keep("kernels", KernelCache)
+    return cache
 
 
 class GraKeLKernel:
-    """A kernel with the interface of GraKeL, for the graphs of a GraphSet."""
+    """Kernel with the interface of GraKeL, for the graphs of a GraphSet."""
 
     def __init__(self, kernel: Any) -> None:
         self.kernel = clone(kernel, safe=False)
 
     def fit_graphs(self, graphs: GraphSet) -> NDArray[np.float64]:
+        """Fit the kernel to graphs, and return its values for all pairs of them."""
         self.labels, self.has_labels = labels_of(graphs), graphs.label_ids is not None
         values = self.kernel.fit_transform(self._convert(graphs))
         self.n_graphs = len(graphs)
         return _check_values(values, self.kernel, (len(graphs), self.n_graphs))
 
     def transform(self, graphs: GraphSet) -> NDArray[np.float64]:
+        """Return the values of graphs and the training graphs."""
         owner = type(self.kernel).__name__
         check_same_labeling(graphs, self.has_labels, owner)
         warn_of_unknown_labels(graphs, self.labels, owner, "has not seen them")
@@ -263,7 +278,7 @@ class GraKeLKernel:
         return _check_values(values, self.kernel, (len(graphs), self.n_graphs))
 
     def _convert(self, graphs: GraphSet) -> list[list[dict[int, Any]]]:
-        """Of each graph the neighbors and the labels of its nodes, as dictionaries.
+        """Return, of each graph, the neighbors and the labels of its nodes as dictionaries.
 
         Labels are numbers, because GraKeL sorts them, with those of training first.
         """
@@ -283,31 +298,34 @@ class GraKeLKernel:
 
 
 class FunctionKernel:
-    """A function of two lists of graphs."""
+    """Kernel that is a function of two lists of graphs."""
 
     def __init__(self, function: Callable[[list[Any], list[Any]], Any]) -> None:
         self.function = function
 
     def fit_graphs(self, graphs: list[Any]) -> NDArray[np.float64]:
+        """Fit the kernel to graphs, and return its values for all pairs of them."""
         self.graphs = graphs
         return self.transform(graphs)
 
     def transform(self, graphs: list[Any]) -> NDArray[np.float64]:
+        """Return the values of graphs and the training graphs."""
         values = self.function(graphs, self.graphs)
         return _check_values(values, self.function, (len(graphs), len(self.graphs)))
 
 
 def _check_values(values: Any, kernel: Any, shape: tuple[int, int]) -> NDArray[np.float64]:
-    values = np.asarray(values, dtype=np.float64)
-    if values.shape != shape:
+    """Return values of a kernel as an array, if they are finite and as many as there should be."""
+    array: NDArray[np.float64] = np.asarray(values, dtype=np.float64)
+    if array.shape != shape:
         raise ValueError(
-            f"The kernel {kernel!r} returned an array of shape {values.shape} for {shape[0]} and"
+            f"The kernel {kernel!r} returned an array of shape {array.shape} for {shape[0]} and"
             f" {shape[1]} graphs; it has to be {shape}."
         )
-    if not np.isfinite(values).all():
-        row, column = np.argwhere(~np.isfinite(values))[0].tolist()
+    if not np.isfinite(array).all():
+        row, column = np.argwhere(~np.isfinite(array))[0].tolist()
         raise ValueError(
-            f"The kernel {kernel!r} returned {values[row, column]} for graph {row} and training"
+            f"The kernel {kernel!r} returned {array[row, column]} for graph {row} and training"
             f" graph {column}; values have to be finite."
         )
-    return values
+    return array

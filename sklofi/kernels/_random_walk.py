@@ -2,53 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from numbers import Integral, Real
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import Tags
-from sklearn.utils._param_validation import Interval
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sklofi._memory import is_too_large, memory_size
-from sklofi._storage import CHECKS, SavedEstimator
+from sklofi._parameters import POSITIVE, count, flag, parameter
+from sklofi._storage import CHECKS
 from sklofi.egonets._incidence import adjacency
 from sklofi.graphs._graph_set import GraphSet
 from sklofi.graphs._input import as_graph_set, check_same_labeling
-from sklofi.graphs._labels import DEFAULT_NODE_LABEL
 from sklofi.graphs._warnings import warn_of_training, warn_of_unknown_labels
+from sklofi.kernels._estimator import GraphEstimator
 from sklofi.kernels._gram import normalize_kernel
-from sklofi.kernels._vectorizer import GraphVectorizer, label_columns, labels_of, number_codes
-from sklofi.kernels._wl import known_first
+from sklofi.kernels._labels import label_columns, labels_of
+from sklofi.kernels._sparse_counts import known_first, number_codes
+from sklofi.kernels._vectorizer import GraphVectorizer
 
 # Pairs of nodes whose walks are counted together (32 MiB).
 PAIRS_TOGETHER = 2**22
 
-
 # What may remain of the series of walks, relative to its sum.
 WALK_PRECISION = 1e-12
-
 
 # The factor from a term of the series to the next, in the long run. Nearer to 1, it would
 # take thousands of terms.
 LARGEST_GROWTH = 0.99
 
-
 # What it takes at its peak to count walks by their start, for each entry of the result.
 BYTES_PER_ENTRY = 80
-
 
 # What walks between the nodes of two graphs take, for each pair of nodes.
 BYTES_PER_PAIR = 40
 
-
 # Squares of counts have to be numbers, too.
 MOST_WALKS = 1e150
+
+REFERENCES = """\
+.. [1] T. Gärtner, P. Flach, S. Wrobel, "On Graph Kernels: Hardness Results and
+   Efficient Alternatives", COLT, 2003."""
 
 
 class RandomWalkVectorizer(GraphVectorizer):
@@ -59,37 +57,6 @@ class RandomWalkVectorizer(GraphVectorizer):
     inner product is the random-walk kernel [1]_ of labeled graphs, a geometric series
     over pairs of walks with the same labels, up to a length of `n_steps`. For the whole
     series see :class:`RandomWalkKernel`.
-
-    Parameters
-    ----------
-    n_steps : int, default=4
-        Length of the longest walks. The number of columns can grow exponentially with it.
-
-    decay : float, default=0.1
-        Weight of a further step.
-
-    normalize : bool, default=False
-        Whether to scale vectors to unit length, walks that are in no training graph
-        included.
-
-    node_label : hashable or None, default="label"
-        Node attribute with a categorical label; see :class:`WLVectorizer`.
-
-    Attributes
-    ----------
-    n_features_out_ : int
-        Number of columns.
-
-    labels_ : list
-        The labels of the training graphs.
-
-    has_labels_ : bool
-        Whether the training graphs have labels.
-
-    References
-    ----------
-    .. [1] T. Gärtner, P. Flach, S. Wrobel, "On Graph Kernels: Hardness Results and
-       Efficient Alternatives", COLT, 2003.
 
     Examples
     --------
@@ -104,29 +71,20 @@ class RandomWalkVectorizer(GraphVectorizer):
     ['a', 'b', 'a-b', 'b-a', 'a-b-a', 'b-a-b']
     """
 
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_steps": [Interval(Integral, 0, None, closed="left")],
-        "decay": [Interval(Real, 0, None, closed="neither")],
-        "normalize": ["boolean"],
-        "node_label": "no_validation",
-    }
-    unary = False  # weighted counts are no counts
+    n_steps: int = count(
+        """Length of the longest walks. The number of columns can grow exponentially with
+        it.""",
+        least=0,
+        default=4,
+        kw_only=False,
+    )
+    decay: float = parameter("Weight of a step in the inner product.", POSITIVE, default=0.1)
 
-    def __init__(
-        self,
-        n_steps: int = 4,
-        *,
-        decay: float = 0.1,
-        normalize: bool = False,
-        node_label: Hashable | None = DEFAULT_NODE_LABEL,
-    ) -> None:
-        self.n_steps = n_steps
-        self.decay = decay
-        self.normalize = normalize
-        self.node_label = node_label
+    @classmethod
+    def _more_sections(cls) -> dict[str, str]:
+        return {"References": REFERENCES}
 
     def _learn(self, graphs: GraphSet) -> sp.csr_array:
-        self.labels_ = labels_of(graphs)
         nothing = np.empty((0, 2), dtype=np.int64)
         levels, self._walks = self._count_walks(graphs, [nothing] * self.n_steps)
         return sp.hstack(levels, format="csr", dtype=np.float64)
@@ -154,7 +112,7 @@ class RandomWalkVectorizer(GraphVectorizer):
         levels = [_sum_of_nodes(graphs, starts)]
         walks: list[NDArray[np.int64]] = []
         for known in known_walks:
-            _check_size(graphs, steps @ np.diff(starts.indptr), len(walks) + 1)
+            _check_number_of_walks(graphs, steps @ np.diff(starts.indptr), len(walks) + 1)
             starts = steps @ starts
             first = np.repeat(label_of, np.diff(starts.indptr)).astype(np.int64)
             column, codes = number_codes(
@@ -182,9 +140,7 @@ class RandomWalkVectorizer(GraphVectorizer):
         return names
 
 
-class RandomWalkKernel(
-    SavedEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator
-):
+class RandomWalkKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GraphEstimator):
     """Random-walk kernel of labeled graphs: the whole geometric series.
 
     Sums ``decay ** k`` over all pairs of walks of k steps, one in each graph, that meet
@@ -193,29 +149,6 @@ class RandomWalkKernel(
     iterating ``f = 1 + decay * A f`` over all pairs of nodes of all graphs at once. That takes
     time quadratic in the number of nodes: for larger sets, see
     :class:`RandomWalkVectorizer`.
-
-    Parameters
-    ----------
-    decay : float or None, default=None
-        Weight of a further step. The series converges only if this is below 1 over the
-        product of the spectral radii of both graphs, and has to stay 1 % away from that.
-        By default half of what the training graphs allow.
-
-    normalize : bool, default=False
-        Whether to scale the kernel so that each graph has similarity 1 with itself.
-
-    node_label : hashable or None, default="label"
-        Node attribute with a categorical label; see :class:`WLVectorizer`.
-
-    Attributes
-    ----------
-    decay_ : float
-        The weight that is used.
-
-    References
-    ----------
-    .. [1] T. Gärtner, P. Flach, S. Wrobel, "On Graph Kernels: Hardness Results and
-       Efficient Alternatives", COLT, 2003.
 
     Examples
     --------
@@ -226,23 +159,28 @@ class RandomWalkKernel(
            [2., 8.]])
     """
 
-    _saved_classes = (GraphSet,)
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "decay": [Interval(Real, 0, None, closed="neither"), None],
-        "normalize": ["boolean"],
-        "node_label": "no_validation",
-    }
+    decay: float | None = parameter(
+        """Weight of a further step. The series converges only if this is below 1 over the
+        product of the spectral radii of both graphs, and has to stay 1 % away from that.
+        By default half of what the training graphs allow.""",
+        [*POSITIVE, None],
+        default=None,
+        kw_only=False,
+    )
+    normalize: bool = flag(
+        "Whether to scale the kernel so that each graph has similarity 1 with itself.",
+        default=False,
+    )
 
-    def __init__(
-        self,
-        decay: float | None = None,
-        *,
-        normalize: bool = False,
-        node_label: Hashable | None = DEFAULT_NODE_LABEL,
-    ) -> None:
-        self.decay = decay
-        self.normalize = normalize
-        self.node_label = node_label
+    _fitted_attributes: ClassVar[dict[str, tuple[str, str]]] = {
+        "decay_": ("float", "The weight of a further step that is used.")
+    }
+    _saved_classes = (GraphSet,)
+    _set_last = "decay_"
+
+    @classmethod
+    def _more_sections(cls) -> dict[str, str]:
+        return {"References": REFERENCES}
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Keep the training graphs.
@@ -258,15 +196,16 @@ class RandomWalkKernel(
         Returns
         -------
         self : object
+            The fitted kernel.
         """
-        self.__dict__.pop("decay_", None)  # a fit that fails leaves nothing half-fitted
-        graphs = as_graph_set(X, self.node_label, is_training=True)
-        warn_of_training(X, graphs, type(self).__name__, uses_edge_labels=False)
-        return self._fit(graphs)
+        with self._fitted_or_not_at_all():
+            graphs = as_graph_set(X, self.node_label, is_training=True)
+            warn_of_training(X, graphs, type(self).__name__, uses_edge_labels=False)
+            return self._fit(graphs)
 
     def _fit(self, graphs: GraphSet) -> Self:
         self._validate_params()
-        _check_pairs(graphs, graphs)
+        _check_pairs_fit_memory(graphs, graphs)
         radii = spectral_radii(graphs)
         # Without edges there are no steps to weigh.
         decay = self.decay or 0.5 / max(radii.max() ** 2, 1)
@@ -292,11 +231,23 @@ class RandomWalkKernel(
         Returns
         -------
         kernel : ndarray of shape (n_graphs, n_graphs)
+            Similarities of all pairs of graphs.
         """
         return self.fit(X).transform(X)
 
     def fit_graphs(self, graphs: GraphSet) -> NDArray[np.float64]:
-        """As :meth:`fit_transform`, for those who have warned a user of the graphs themselves."""
+        """Do the same as :meth:`fit_transform`, without warnings.
+
+        Parameters
+        ----------
+        graphs : GraphSet
+            Training graphs. The caller has warned the user of what is not used of them.
+
+        Returns
+        -------
+        kernel : ndarray of shape (n_graphs, n_graphs)
+            Similarities of all pairs of graphs.
+        """
         graphs = as_graph_set(graphs, self.node_label)
         return self._fit(graphs).transform(graphs)
 
@@ -311,6 +262,7 @@ class RandomWalkKernel(
         Returns
         -------
         kernel : ndarray of shape (n_graphs, n_training_graphs)
+            Similarities of the graphs with the training graphs.
         """
         check_is_fitted(self)
         graphs = as_graph_set(X, self.node_label)
@@ -318,7 +270,7 @@ class RandomWalkKernel(
         warn_of_unknown_labels(
             graphs, self._labels, type(self).__name__, "finds no walk through their nodes"
         )
-        _check_pairs(graphs, self._graphs)
+        _check_pairs_fit_memory(graphs, self._graphs)
         n_steps = self._n_steps(self.decay_, spectral_radii(graphs), self._largest_radius)
         rows = [
             np.hstack([self._walks(a, b, self.decay_, n_steps) for b in _blocks(self._graphs)])
@@ -329,14 +281,6 @@ class RandomWalkKernel(
             self_x = self._self_similarities(graphs, self.decay_)
             kernel = normalize_kernel(kernel, self_x, self._self)
         return kernel
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "decay_")
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        return tags
 
     @property
     def _n_features_out(self) -> int:  # a column for each training graph
@@ -389,8 +333,8 @@ class RandomWalkKernel(
         return np.add.reduceat(by_graph, b.node_offsets[:-1], axis=1)
 
 
-def _check_size(graphs: GraphSet, n_kinds: NDArray[np.float64], n_steps: int) -> None:
-    """Refuse walks of more kinds than fit, given an upper bound for those of each node."""
+def _check_number_of_walks(graphs: GraphSet, n_kinds: NDArray[np.float64], n_steps: int) -> None:
+    """Refuse walks of more kinds than fit into memory, given an upper bound for each node."""
     needed = BYTES_PER_ENTRY * n_kinds.sum()
     if is_too_large(needed):
         graph = int(np.add.reduceat(n_kinds, graphs.node_offsets[:-1]).argmax())
@@ -435,8 +379,8 @@ def spectral_radii(graphs: GraphSet) -> NDArray[np.float64]:
 CHECKS[GraphSet] = GraphSet.check_arrays
 
 
-def _check_pairs(a: GraphSet, b: GraphSet) -> None:
-    """Refuse graphs whose pairs of nodes do not fit."""
+def _check_pairs_fit_memory(a: GraphSet, b: GraphSet) -> None:
+    """Refuse graphs whose pairs of nodes do not fit into memory."""
     n_a, n_b = (int(np.diff(graphs.node_offsets).max()) for graphs in (a, b))
     needed = BYTES_PER_PAIR * n_a * n_b
     if is_too_large(needed):

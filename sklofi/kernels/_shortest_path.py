@@ -1,26 +1,26 @@
-"""Shortest paths: graphs in, counts of pairs of nodes by their labels and distance out."""
+"""Counts of pairs of nodes by their labels and the length of the shortest path between them."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from sklofi.graphs._graph_set import GraphSet
-from sklofi.graphs._labels import DEFAULT_NODE_LABEL
 from sklofi.graphs._segments import offsets_of, take_segments
-from sklofi.kernels._vectorizer import GraphVectorizer, count_codes, label_columns, labels_of
+from sklofi.kernels._labels import label_columns
+from sklofi.kernels._sparse_counts import count_codes
+from sklofi.kernels._vectorizer import UnaryVectorizer
 
 # Shortest paths are searched between so many pairs of nodes at a time, and by so many steps
 # at a time, which bounds the working arrays.
 PAIRS_TOGETHER = 2**20
 
-
 # Pairs of nodes of all graphs; some millions are done in a second, so these take an hour.
 MOST_PAIRS = 2**33
-
 
 # Counts are added up when there are so many of them; a long path has a few for each of its
 # nodes and distances.
@@ -31,38 +31,12 @@ PARTS_TOGETHER = 2**14
 Counts = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 
 
-class ShortestPathVectorizer(GraphVectorizer):
+class ShortestPathVectorizer(UnaryVectorizer):
     """Counts of pairs of nodes by their labels and their distance.
 
     For every ordered pair of different nodes of which the second can be reached from the
     first, the triplet (first label, second label, number of steps) is counted. The inner
     product is the shortest-path kernel [1]_ of labeled graphs.
-
-    Parameters
-    ----------
-    normalize : bool, default=False
-        Whether to scale vectors to unit length, triplets that are in no training graph
-        included. A graph without edges stays a vector of zeros.
-
-    node_label : hashable or None, default="label"
-        Node attribute with a categorical label; see :class:`WLVectorizer`.
-
-    unary : bool, default=False
-        Whether to write counts in unary; see :class:`WLVectorizer`.
-
-    Attributes
-    ----------
-    n_features_out_ : int
-        Number of columns.
-
-    labels_ : list
-        The labels of the training graphs.
-
-    has_labels_ : bool
-        Whether the training graphs have labels.
-
-    triplets_ : ndarray of shape (n_triplets, 3)
-        Of each triplet the positions of the two labels in `labels_` and the distance.
 
     References
     ----------
@@ -81,19 +55,14 @@ class ShortestPathVectorizer(GraphVectorizer):
     ['a->b:1', 'b->a:1', 'a->a:2']
     """
 
-    def __init__(
-        self,
-        *,
-        normalize: bool = False,
-        node_label: Hashable | None = DEFAULT_NODE_LABEL,
-        unary: bool = False,
-    ) -> None:
-        self.normalize = normalize
-        self.node_label = node_label
-        self.unary = unary
+    _fitted_attributes: ClassVar[dict[str, tuple[str, str]]] = {
+        "triplets_": (
+            "ndarray of shape (n_triplets, 3)",
+            "Of each triplet the positions of the two labels in `labels_` and the distance.",
+        )
+    }
 
     def _learn(self, graphs: GraphSet) -> sp.csr_array:
-        self.labels_ = labels_of(graphs)
         self.triplets_ = np.empty((0, 3), dtype=np.int64)
         counts, self.triplets_ = self._count_triplets(graphs)
         return counts
@@ -109,7 +78,7 @@ class ShortestPathVectorizer(GraphVectorizer):
                 f"X has {n_labels:,} distinct node labels, too many to count pairs of them."
                 " Labels are categories that nodes share; names of nodes are not."
             )
-        _check_size(graphs)
+        _check_number_of_pairs(graphs)
         graph_of = np.repeat(np.arange(len(graphs)), np.diff(graphs.node_offsets))
         n_pairs = np.int64(n_labels) ** 2
         found: list[Counts] = []
@@ -133,8 +102,8 @@ class ShortestPathVectorizer(GraphVectorizer):
         return [f"{labels[a]}->{labels[b]}:{steps}" for a, b, steps in self.triplets_.tolist()]
 
 
-def _check_size(graphs: GraphSet) -> None:
-    """Refuse what would take hours."""
+def _check_number_of_pairs(graphs: GraphSet) -> None:
+    """Refuse graphs with so many pairs of nodes that it would take hours."""
     n_nodes = np.diff(graphs.node_offsets).astype(float)
     n_pairs = (n_nodes**2).sum()
     if n_pairs > MOST_PAIRS:
@@ -188,8 +157,8 @@ def _shortest_paths(
                 sources, pairs = sources[new], pairs[new]
                 # Of several ways to the same node, one goes on.
                 winner[pairs] = np.arange(len(pairs), dtype=np.int32)
-                one = np.flatnonzero(winner[pairs] == np.arange(len(pairs)))
-                sources, pairs = sources[one], pairs[one]
+                winning = np.flatnonzero(winner[pairs] == np.arange(len(pairs)))
+                sources, pairs = sources[winning], pairs[winning]
                 is_new[pairs] = False
                 n_new -= len(pairs)
                 if len(pairs):

@@ -1,4 +1,4 @@
-"""Graph-kernel machines: GraphKernelSVC and GraphKernelSVR, and what they are made of.
+"""Support vector machines on graph kernels: GraphKernelSVC and GraphKernelSVR.
 
 A kernel machine is a feature map (:mod:`sklofi.kernels._vectorizer`) and a linear machine, by way
 of a kernel matrix (:mod:`sklofi.kernels._gram`) or, for many graphs, without one.
@@ -6,34 +6,35 @@ of a kernel matrix (:mod:`sklofi.kernels._gram`) or, for many graphs, without on
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
-from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn import config_context
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, clone
+from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV, _CalibratedClassifier, _SigmoidCalibration
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import StratifiedKFold
 from sklearn.svm import SVC, SVR, LinearSVC, LinearSVR
-from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted, check_memory
+from sklearn.utils._param_validation import HasMethods, StrOptions
+from sklearn.utils.validation import check_memory
 
 from sklofi._memory import is_too_large, memory_size
-from sklofi._storage import CHECKS, SavedEstimator
-from sklofi._validation import (
-    available_unless,
-    check_classes,
-    check_training_data,
-    restore_target,
-    standardize_target,
-    weights_of_classes,
+from sklofi._parameters import (
+    NOT_NEGATIVE,
+    POSITIVE,
+    WeighsClasses,
+    choice,
+    count,
+    flag,
+    parameter,
 )
+from sklofi._storage import CHECKS
+from sklofi._validation import weights_of_classes
 from sklofi.graphs._graph_set import GraphSet
 from sklofi.graphs._input import as_graph_set
-from sklofi.graphs._labels import DEFAULT_NODE_LABEL
 from sklofi.graphs._networkx import check_graph_list
 from sklofi.graphs._warnings import warn_of_training
 from sklofi.kernels._gram import (
@@ -42,6 +43,12 @@ from sklofi.kernels._gram import (
     SharedKernel,
     fit_kernel,
     linear_kernel,
+)
+from sklofi.kernels._machine import (
+    GraphMachine,
+    MachineClassifier,
+    MachineRegressor,
+    TrainingData,
 )
 from sklofi.kernels._random_walk import RandomWalkKernel, RandomWalkVectorizer
 from sklofi.kernels._shortest_path import ShortestPathVectorizer
@@ -57,102 +64,133 @@ GRAPH_KERNELS: dict[str, Callable[..., GraphVectorizer]] = {
     "random-walk": RandomWalkVectorizer,
 }
 
-
 # For more training graphs than this the kernel matrix (0.8 GB) is avoided where it can be.
 LARGEST_MATRIX = 10_000
-
 
 # What the computation of a kernel matrix takes at its peak, for each value.
 BYTES_PER_VALUE = 24
 
-
 # Kernel values that are computed at a time in prediction (256 MB).
 VALUES_TOGETHER = 2**25
-
 
 # Folds that probabilities are calibrated on, if every class has as many graphs.
 CALIBRATION_FOLDS = 5
 
-
 LINEAR_ITERATIONS = 10_000
-
 
 # C times the weight of a graph. libsvm goes towards it by steps of bounded length, so that
 # beyond this it may never arrive.
 LARGEST_C = 1e10
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
-class BaseKernelMachine(SavedEstimator, BaseEstimator):
-    """Base of the kernel machines: the road from graphs to kernel values.
+class BaseKernelMachine(GraphMachine):
+    """Base of the kernel machines: from graphs to kernel values."""
 
-    A subclass gives `_machine`, the estimator of scikit-learn for kernel values or for
-    features.
-    """
+    kernel: Any = parameter(
+        """How graphs are compared:
 
-    kernel: Any = "wl"
-    n_iter: int = 5
-    C: float = 1.0
-    normalize: bool = True
-    node_label: Hashable | None = DEFAULT_NODE_LABEL
-    solver: str = "auto"
-    max_iter: int = -1
-    memory: Any = None
-    random_state: int | np.random.RandomState | None = None
+        - "wl": the Weisfeiler-Lehman subtree kernel, :class:`WLVectorizer`;
+        - "wl-oa": the Weisfeiler-Lehman optimal assignment kernel, the histogram
+          intersection of the same colors;
+        - "vertex-histogram": node labels alone, :class:`VertexHistogramVectorizer`;
+        - "shortest-path": pairs of labels and their distance,
+          :class:`ShortestPathVectorizer`;
+        - "random-walk": walks by their labels, :class:`RandomWalkVectorizer`;
+        - one of these vectorizers, or a :class:`RandomWalkKernel`, with parameters of its
+          own, which take the place of `node_label` as well;
+        - an object with the interface of GraKeL's kernels: `fit_transform` and
+          `transform` that give kernel matrices. Graphs are converted for it, with their
+          node labels as integers;
+        - a callable that takes two lists of networkx graphs, as they are in `X`, and
+          returns the kernel matrix between them. A :class:`GraphSet` gives its graphs back
+          without parallel edges and without attributes that were not read.""",
+        [StrOptions(set(GRAPH_KERNELS)), HasMethods(["fit_transform", "transform"]), callable],
+        "str, object or callable",
+        default="wl",
+    )
+    n_iter: int = count(
+        """Number of iterations of "wl" and "wl-oa", and length of the longest walks of
+        "random-walk". Not used for other kernels.""",
+        least=0,
+        default=5,
+    )
+    C: float = parameter("Regularization: the smaller, the stronger.", POSITIVE, default=1.0)
+    normalize: bool = flag(
+        """Whether to scale a kernel that is given by its name so that every graph has
+        similarity 1 with itself. Without it large graphs outweigh small ones, and the
+        optimization can take very long.""",
+        default=True,
+    )
+    solver: str = choice(
+        """"gram" computes the kernel matrix and gives it to libsvm
+        (:class:`sklearn.svm.SVC`, :class:`sklearn.svm.SVR`). "linear" gives the features
+        behind the kernel to liblinear (:class:`sklearn.svm.LinearSVC`,
+        :class:`sklearn.svm.LinearSVR`), which needs memory for the features only. Its loss
+        is squared, and several classes are told apart one against the rest, so its
+        predictions are near those of "gram", not the same. "auto" is "linear" for more than
+        10,000 graphs (of a :class:`GraphSet`, in the whole set) if the kernel has features,
+        and otherwise "gram".""",
+        ("auto", "gram", "linear"),
+        default="auto",
+    )
+    max_iter: int = count(
+        """Largest number of iterations of the solver; -1 is no limit for "gram", and 10,000
+        for "linear".""",
+        least=-1,
+        default=-1,
+    )
+    memory: Any = parameter(
+        """Where to keep kernel matrices and features on disk, so that fits which differ in
+        `C` only do not compute them again. Not used for callables; if you change the code
+        of a kernel object of your own, clear it. For a :class:`GraphSet`, kernels that are
+        given by name keep them in memory as well: all folds and candidates of a search
+        share the matrix of the whole set. It is not saved with the estimator.""",
+        [str, HasMethods(["cache"]), None],
+        "str or object with the joblib.Memory interface",
+        default=None,
+    )
+    random_state: int | np.random.RandomState | None = parameter(
+        """Determines the order in which the solver "linear" visits graphs, and the folds
+        that a classifier calibrates probabilities on. The global generator of numpy is left
+        alone if this is an int.""",
+        ["random_state"],
+        default=None,
+    )
 
-    _saved_classes: ClassVar[tuple[type, ...]] = (
+    _fitted_attributes: ClassVar[dict[str, tuple[str, str]]] = {
+        "kernel_": ("object", "The kernel that was fitted."),
+        "solver_": ("str", '"gram" or "linear".'),
+        "svm_": (
+            "object",
+            """The machine of :mod:`sklearn.svm` that was fitted, by a regressor to the
+            standardized target.""",
+        ),
+    }
+    _set_last = "svm_"
+    _saved_classes = (
         *(WLVectorizer, VertexHistogramVectorizer, ShortestPathVectorizer, RandomWalkVectorizer),
         *(RandomWalkKernel, GraphSet, SVC, SVR, LinearSVC, LinearSVR),
         *(CalibratedClassifierCV, _CalibratedClassifier, _SigmoidCalibration),
     )
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "kernel": [
-            StrOptions(set(GRAPH_KERNELS)),
-            HasMethods(["fit_transform", "transform"]),
-            callable,
-        ],
-        "n_iter": [Interval(Integral, 0, None, closed="left")],
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "normalize": ["boolean"],
-        "node_label": "no_validation",
-        "solver": [StrOptions({"auto", "gram", "linear"})],
-        "max_iter": [Interval(Integral, -1, None, closed="left")],
-        "memory": [str, HasMethods(["cache"]), None],
-        "random_state": ["random_state"],
-    }
 
-    def __sklearn_is_fitted__(self):
-        return hasattr(self, "svm_")
+    @abstractmethod
+    def _make_machine(self) -> Any:
+        """Return the machine of scikit-learn for the solver, before it is fitted."""
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.two_d_array = False
-        return tags
-
-    def __getstate__(self):
-        state = super().__getstate__()
-        if "_shared" in state:  # matrices that live with the graphs
-            state = {**state, "_shared": None}
-        return state
-
-    def _set_fitted_state(self, state):
-        super()._set_fitted_state(state)
-        if getattr(self, "_calibrated", None) is not None:
-            self.svm_ = self._calibrated.calibrated_classifiers_[0].estimator
-
-    def _check_loaded(self):
-        if self._features is not None and self._features.shape[1] > self._features.nnz:
-            raise ValueError("the features have columns that no training graph has")
-
-    def _attributes(self):
-        """The attributes that are read; kernels of our own have made their choice."""
+    def _graph_attributes(self) -> dict[str, Hashable | None]:
+        # Vectorizers have made their choice.
         return {
             "node_label": getattr(self.kernel, "node_label", self.node_label),
             "edge_label": getattr(self.kernel, "edge_label", None),
         }
 
-    def _fit_kernel(self, X, graphs):
-        """What the machine learns from: kernel values, or features."""
+    def _fit_machine(self, X: Any, data: TrainingData) -> None:
+        inputs = self._fit_kernel(X, data.graphs)
+        self._check_weights(data.weight)
+        self.svm_ = self._fit_svm(inputs, data)
+
+    def _fit_kernel(self, X: Any, graphs: GraphSet) -> Any:
+        """Fit the kernel, and return what the machine learns from: kernel values or features."""
         kernel = self._make_kernel()
         if not isinstance(kernel, FunctionKernel):  # which sees the graphs as they are
             uses_edge_labels = getattr(kernel, "uses_edge_labels", False)
@@ -173,14 +211,36 @@ class BaseKernelMachine(SavedEstimator, BaseEstimator):
                 )
             return features
         has_features = isinstance(kernel, GraphVectorizer)
-        if has_features and isinstance(X, GraphSet) and SharedKernel.pays(graphs):
+        if has_features and isinstance(X, GraphSet) and SharedKernel.is_worthwhile(graphs):
             self._shared = SharedKernel(kernel, graphs)
             self.kernel_, self._features = self._shared.fit(compute)
             return self._shared.values(compute)
         self.kernel_, self._features, values = compute(kernel, graphs, True)
         return values
 
-    def _choose_solver(self, kernel, X, graphs):
+    def _make_kernel(self) -> Any:
+        """Return an unfitted object that gives features or kernel values."""
+        if isinstance(self.kernel, str):
+            parameters = {"normalize": self.normalize, "node_label": self.node_label}
+            return GRAPH_KERNELS[self.kernel](self.n_iter, **parameters)
+        if isinstance(self.kernel, type):
+            raise TypeError(
+                f"kernel has to be an instance, got the class {self.kernel.__name__}:"
+                f" write kernel={self.kernel.__name__}()."
+            )
+        if isinstance(self.kernel, (GraphVectorizer, RandomWalkKernel)):
+            return clone(self.kernel)
+        if hasattr(self.kernel, "get_feature_names_out"):
+            raise TypeError(
+                f"kernel={self.kernel!r} gives features, not kernel values. Put it before a"
+                " linear machine in a pipeline: make_pipeline(vectorizer, LinearSVC())."
+            )
+        if hasattr(self.kernel, "fit_transform"):
+            return GraKeLKernel(self.kernel)
+        return FunctionKernel(self.kernel)
+
+    def _choose_solver(self, kernel: Any, X: Any, graphs: GraphSet) -> str:
+        """Return the solver to use, if it can take as many graphs."""
         has_features = isinstance(kernel, GraphVectorizer)
         if self.solver == "linear" and not has_features:
             raise ValueError(
@@ -201,7 +261,7 @@ class BaseKernelMachine(SavedEstimator, BaseEstimator):
             )
         return solver
 
-    def _check_weights(self, weight):
+    def _check_weights(self, weight: NDArray[np.float64]) -> None:
         """Check that the solver comes to an end."""
         largest = self.C * weight.max()
         is_linear = self.solver_ == "linear"  # which does not always obey max_iter
@@ -216,31 +276,15 @@ class BaseKernelMachine(SavedEstimator, BaseEstimator):
                 " the linear solver may never end. Scale sample_weight up, or use a larger C."
             )
 
-    def _make_kernel(self):
-        """An unfitted object that gives features or kernel values."""
-        if isinstance(self.kernel, str):
-            parameters = {"normalize": self.normalize, "node_label": self.node_label}
-            return GRAPH_KERNELS[self.kernel](self.n_iter, **parameters)
-        if isinstance(self.kernel, type):
-            raise TypeError(
-                f"kernel has to be an instance, got the class {self.kernel.__name__}:"
-                f" write kernel={self.kernel.__name__}()."
-            )
-        if isinstance(self.kernel, (GraphVectorizer, RandomWalkKernel)):
-            return clone(self.kernel)
-        if hasattr(self.kernel, "get_feature_names_out"):
-            raise TypeError(
-                f"kernel={self.kernel!r} gives features, not kernel values. Put it before a"
-                " linear machine in a pipeline: make_pipeline(vectorizer, LinearSVC())."
-            )
-        if hasattr(self.kernel, "fit_transform"):
-            return GraKeLKernel(self.kernel)
-        return FunctionKernel(self.kernel)
+    def _fit_svm(self, inputs: Any, data: TrainingData) -> Any:
+        """Return the machine, fitted to kernel values or features."""
+        return self._make_machine().fit(inputs, data.y, sample_weight=data.weight)
 
-    def _machine_inputs(self, X) -> Iterator[Any]:
-        """The same as in training for other graphs, some of them at a time."""
-        check_is_fitted(self)
-        graphs = as_graph_set(X, **self._attributes())
+    def _fitted_machine(self, method: str) -> Any:
+        return self.svm_
+
+    def _inputs(self, X: Any) -> Iterator[Any]:
+        graphs = as_graph_set(X, **self._graph_attributes())  # type: ignore[arg-type]
         if isinstance(self.kernel_, FunctionKernel):
             yield self.kernel_.transform(_networkx_graphs(X, graphs))
         elif self._shared and (values := self._shared.values_of(graphs)) is not None:
@@ -256,108 +300,19 @@ class BaseKernelMachine(SavedEstimator, BaseEstimator):
             for start in range(0, len(graphs), n_together):
                 yield linear_kernel(features[start : start + n_together], self._features)
 
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        if "_shared" in state:  # matrices that live with the graphs
+            state = {**state, "_shared": None}
+        return state
 
-def _lacks_probabilities(estimator):
-    if estimator.probability:
-        return None
-    return (
-        f"{type(estimator).__name__} has predict_proba only with probability=True, set before fit."
-    )
+    def _check_loaded(self) -> None:
+        if self._features is not None and self._features.shape[1] > self._features.nnz:
+            raise ValueError("the features have columns that no training graph has")
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
-class GraphKernelSVC(ClassifierMixin, BaseKernelMachine):
+class GraphKernelSVC(MachineClassifier, WeighsClasses, BaseKernelMachine):
     """Support vector classifier of graphs with a graph kernel.
-
-    Parameters
-    ----------
-    kernel : str, object or callable, default="wl"
-        How graphs are compared:
-
-        - "wl": the Weisfeiler-Lehman subtree kernel, :class:`WLVectorizer`;
-        - "wl-oa": the Weisfeiler-Lehman optimal assignment kernel, the histogram
-          intersection of the same colors;
-        - "vertex-histogram": node labels alone, :class:`VertexHistogramVectorizer`;
-        - "shortest-path": pairs of labels and their distance,
-          :class:`ShortestPathVectorizer`;
-        - "random-walk": walks by their labels, :class:`RandomWalkVectorizer`;
-        - one of these vectorizers, or a :class:`RandomWalkKernel`, with parameters of its
-          own;
-        - an object with the interface of GraKeL's kernels: `fit_transform` and
-          `transform` that give kernel matrices. Graphs are converted for it, with their
-          node labels as integers;
-        - a callable that takes two lists of networkx graphs, as they are in `X`, and
-          returns the kernel matrix between them. A :class:`GraphSet` gives its graphs back
-          without parallel edges and without attributes that were not read.
-
-    n_iter : int, default=5
-        Number of iterations of "wl" and "wl-oa", and length of the longest walks of
-        "random-walk". Not used for other kernels.
-
-    C : float, default=1.0
-        Regularization: the smaller, the stronger.
-
-    normalize : bool, default=True
-        Whether to scale a kernel that is given by its name so that every graph has
-        similarity 1 with itself. Without it large graphs outweigh small ones, and the
-        optimization can take very long.
-
-    node_label : hashable or None, default="label"
-        Node attribute with a categorical label: any hashable value. Under the default
-        name it may be absent, then all nodes count as alike. None ignores labels. For a
-        :class:`GraphSet`, and for vectorizers as kernels, it was chosen when they were
-        made.
-
-    solver : {"auto", "gram", "linear"}, default="auto"
-        "gram" computes the kernel matrix and gives it to libsvm
-        (:class:`sklearn.svm.SVC`). "linear" gives the features behind the kernel to
-        liblinear (:class:`sklearn.svm.LinearSVC`), which needs memory for the features
-        only; its loss is the squared hinge, several classes are told apart one against
-        the rest, so its predictions are near those of "gram", not the same. "auto" is
-        "linear" for more than 10,000 graphs (of a :class:`GraphSet`, in the whole set) if
-        the kernel has features, and otherwise "gram".
-
-    max_iter : int, default=-1
-        Largest number of iterations of the solver; -1 is no limit for "gram", and 10,000
-        for "linear".
-
-    memory : str or object with the joblib.Memory interface, default=None
-        Where to keep kernel matrices and features on disk, so that fits which differ in
-        `C` only do not compute them again. Not used for callables; if you change the code
-        of a kernel object of your own, clear it. For a :class:`GraphSet`, kernels that are
-        given by name keep them in memory as well: all folds and candidates of a search
-        share the matrix of the whole set. It is not saved with the estimator.
-
-    random_state : int, RandomState instance or None, default=None
-        Determines the order in which the solver "linear" visits graphs, and the folds
-        that probabilities are calibrated on. The global generator of numpy is left alone
-        if this is an int.
-
-    class_weight : dict, "balanced" or None, default=None
-        Weights of the classes, multiplied with `sample_weight`; "balanced" makes them
-        inversely proportional to the frequency of the classes.
-
-    probability : bool, default=False
-        Whether to enable `predict_proba`, by calibration on up to five shuffled folds of
-        the training graphs (:class:`sklearn.calibration.CalibratedClassifierCV`). `fit`
-        then takes about five times as long. `predict` is the same with and without it, as
-        with :class:`sklearn.svm.SVC`: it gives the class that the machine decides for,
-        which is not always the most probable one, above all if classes are of very
-        different sizes.
-
-    Attributes
-    ----------
-    classes_ : ndarray of shape (n_classes,)
-        The classes.
-
-    kernel_ : object
-        The kernel that was fitted.
-
-    solver_ : str
-        "gram" or "linear".
-
-    svm_ : SVC or LinearSVC
-        The machine of scikit-learn that was fitted.
 
     See Also
     --------
@@ -375,122 +330,76 @@ class GraphKernelSVC(ClassifierMixin, BaseKernelMachine):
     1.0
     """
 
-    class_weight: dict[Any, float] | str | None = None
-    probability: bool = False
+    probability: bool = flag(
+        """Whether to enable `predict_proba`, by calibration on up to five shuffled folds of
+        the training graphs (:class:`sklearn.calibration.CalibratedClassifierCV`). `fit`
+        then takes about five times as long. `predict` is the same with and without it, as
+        with :class:`sklearn.svm.SVC`: it gives the class that the machine decides for,
+        which is not always the most probable one, above all if classes are of very
+        different sizes.""",
+        default=False,
+    )
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseKernelMachine._parameter_constraints,
-        "class_weight": [StrOptions({"balanced"}), dict, None],
-        "probability": ["boolean"],
-    }
-
-    def fit(self, X, y, sample_weight=None):
-        """Fit the classifier to graphs and their classes.
-
-        Parameters
-        ----------
-        X : list of networkx graphs, or GraphSet
-            Training graphs.
-
-        y : array-like of shape (n_graphs,)
-            Classes of the graphs.
-
-        sample_weight : array-like of shape (n_graphs,), default=None
-            Weights of the graphs. Graphs of weight zero are left out altogether.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        self._validate_params()
-        vars(self).pop("svm_", None)  # a fit that fails leaves no half-fitted estimator
-        graphs, y, weight = check_training_data(self, X, y, sample_weight, **self._attributes())
-        self.classes_ = check_classes(y)
-        class_of = np.searchsorted(self.classes_, y)
-        weight = weight * weights_of_classes(self.class_weight, self.classes_, y, weight)[class_of]
+    def _learn_target(self, data: TrainingData) -> TrainingData:
+        graphs, y, weight = super()._learn_target(data)
+        by_class = weights_of_classes(self.class_weight, self.classes_, y, weight)
+        weight = weight * by_class[np.searchsorted(self.classes_, y)]
         if not weight.all():  # classes of weight zero are not there, as graphs are not
-            weighted = np.flatnonzero(weight)
-            graphs, y, weight = graphs[weighted], y[weighted], weight[weighted]
-            self.classes_ = check_classes(y)
-            class_of = np.searchsorted(self.classes_, y)
-        n_folds = min(CALIBRATION_FOLDS, np.bincount(class_of).min())
-        if self.probability and n_folds < 2:
-            rare = self.classes_.tolist()[np.bincount(class_of).argmin()]
+            rows = np.flatnonzero(weight)
+            data = TrainingData(graphs[rows], y[rows], weight[rows])
+            return super()._learn_target(data)
+        return TrainingData(graphs, y, weight)
+
+    def _fit_machine(self, X: Any, data: TrainingData) -> None:
+        self._check_calibration(data.y)  # before the kernel, which may take long
+        super()._fit_machine(X, data)
+
+    def _fit_svm(self, inputs: Any, data: TrainingData) -> Any:
+        self._calibrated: Any = None
+        if not self.probability:
+            return super()._fit_svm(inputs, data)
+        # Shuffled, because many sets are sorted by class or by something that matters.
+        n_folds = min(CALIBRATION_FOLDS, self._class_sizes(data.y).min())
+        folds = StratifiedKFold(n_folds, shuffle=True, random_state=self.random_state)
+        calibrated = CalibratedClassifierCV(self._make_machine(), ensemble=False, cv=folds)
+        # Weights reach the machine whether or not the user lets scikit-learn route metadata.
+        with config_context(enable_metadata_routing=False):
+            calibrated.fit(inputs, data.y, sample_weight=data.weight)
+        calibrated.cv = None  # the folds are no longer needed, so they are not saved
+        self._calibrated = calibrated
+        return calibrated.calibrated_classifiers_[0].estimator
+
+    def _class_sizes(self, y: NDArray[Any]) -> NDArray[np.int64]:
+        return np.bincount(np.searchsorted(self.classes_, y))
+
+    def _check_calibration(self, y: NDArray[Any]) -> None:
+        sizes = self._class_sizes(y)
+        if self.probability and sizes.min() < 2:
+            rare = self.classes_.tolist()[sizes.argmin()]
             raise ValueError(
                 f"probability=True needs at least 2 graphs of each class to calibrate on, but"
                 f" there is only one of class {rare!r}."
             )
-        inputs = self._fit_kernel(X, graphs)
-        self._check_weights(weight)
-        machine = self._machine()
-        self._calibrated = None
-        if self.probability:
-            # Shuffled, because many sets are sorted by class or by something that matters.
-            folds = StratifiedKFold(n_folds, shuffle=True, random_state=self.random_state)
-            self._calibrated = CalibratedClassifierCV(machine, ensemble=False, cv=folds)
-            # Weights reach the machine whether or not the user lets scikit-learn route metadata.
-            with config_context(enable_metadata_routing=False):
-                self._calibrated.fit(inputs, y, sample_weight=weight)
-            self._calibrated.cv = None  # the folds are no longer needed, so they are not saved
-            self.svm_ = self._calibrated.calibrated_classifiers_[0].estimator
-        else:
-            self.svm_ = machine.fit(inputs, y, sample_weight=weight)
-        return self
 
-    def decision_function(self, X):
-        """How clearly graphs belong to the classes.
+    def _lacks(self, method: str) -> str | None:
+        if method == "predict_proba" and not self.probability:
+            name = type(self).__name__
+            return f"{name} has predict_proba only with probability=True, set before fit."
+        return None
 
-        Parameters
-        ----------
-        X : list of networkx graphs, or GraphSet
-            Graphs.
-
-        Returns
-        -------
-        values : ndarray of shape (n_graphs,) or (n_graphs, n_classes)
-            For two classes, above zero for the second; otherwise one column for each.
-        """
-        return np.concatenate([self.svm_.decision_function(x) for x in self._machine_inputs(X)])
-
-    def predict(self, X):
-        """Predict the class of each graph, as the machine decides, calibrated or not.
-
-        Parameters
-        ----------
-        X : list of networkx graphs, or GraphSet
-            Graphs.
-
-        Returns
-        -------
-        y : ndarray of shape (n_graphs,)
-            Predicted classes.
-        """
-        return np.concatenate([self.svm_.predict(x) for x in self._machine_inputs(X)])
-
-    @available_unless(_lacks_probabilities)
-    def predict_proba(self, X):
-        """Predict the probabilities of all classes. Only with `probability=True`.
-
-        The most probable class is not always the one that `predict` gives.
-
-        Parameters
-        ----------
-        X : list of networkx graphs, or GraphSet
-            Graphs.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_graphs, n_classes)
-            The columns are in the order of `classes_`.
-        """
-        check_is_fitted(self)
+    def _fitted_machine(self, method: str) -> Any:
+        if method != "predict_proba":
+            return super()._fitted_machine(method)
         if self._calibrated is None:
             raise NotFittedError("Call fit again: it was fitted with probability=False.")
-        inputs = self._machine_inputs(X)
-        return np.concatenate([self._calibrated.predict_proba(x) for x in inputs])
+        return self._calibrated
 
-    def _machine(self):
+    def _set_fitted_state(self, state: dict[str, Any]) -> None:
+        super()._set_fitted_state(state)
+        if getattr(self, "_calibrated", None) is not None:
+            self.svm_ = self._calibrated.calibrated_classifiers_[0].estimator
+
+    def _make_machine(self) -> Any:
         if self.solver_ == "gram":
             # libsvm draws a seed, though nothing here is random.
             return SVC(kernel="precomputed", C=self.C, max_iter=self.max_iter, random_state=0)
@@ -498,71 +407,11 @@ class GraphKernelSVC(ClassifierMixin, BaseKernelMachine):
         return LinearSVC(C=self.C, max_iter=max_iter, random_state=self.random_state)
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
-class GraphKernelSVR(RegressorMixin, BaseKernelMachine):
+class GraphKernelSVR(MachineRegressor, BaseKernelMachine):
     """Support vector regressor of graphs with a graph kernel.
 
     The target is standardized inside, so that `C` and `epsilon` do not depend on its
     scale.
-
-    Parameters
-    ----------
-    kernel : str, object or callable, default="wl"
-        How graphs are compared; see :class:`GraphKernelSVC`.
-
-    n_iter : int, default=5
-        Number of iterations of "wl" and "wl-oa", and length of the longest walks of
-        "random-walk". Not used for other kernels.
-
-    C : float, default=1.0
-        Regularization: the smaller, the stronger.
-
-    normalize : bool, default=True
-        Whether to scale a kernel that is given by its name so that every graph has
-        similarity 1 with itself. Without it large graphs outweigh small ones, and the
-        optimization can take very long.
-
-    node_label : hashable or None, default="label"
-        Node attribute with a categorical label: any hashable value. Under the default
-        name it may be absent, then all nodes count as alike. None ignores labels. For a
-        :class:`GraphSet`, and for vectorizers as kernels, it was chosen when they were
-        made.
-
-    solver : {"auto", "gram", "linear"}, default="auto"
-        "gram" computes the kernel matrix and gives it to libsvm
-        (:class:`sklearn.svm.SVR`). "linear" gives the features behind the kernel to
-        liblinear (:class:`sklearn.svm.LinearSVR`, with the squared loss), which needs
-        memory for the features only. "auto" is "linear" for more than 10,000 graphs (of a
-        :class:`GraphSet`, in the whole set) if the kernel has features, and otherwise
-        "gram".
-
-    max_iter : int, default=-1
-        Largest number of iterations of the solver; -1 is no limit for "gram", and 10,000
-        for "linear".
-
-    memory : str or object with the joblib.Memory interface, default=None
-        Where to keep kernel matrices and features on disk, so that fits which differ in
-        `C` only do not compute them again. Not used for callables; if you change the code
-        of a kernel object of your own, clear it. For a :class:`GraphSet`, kernels that are
-        given by name keep them in memory as well: all folds and candidates of a search
-        share the matrix of the whole set. It is not saved with the estimator.
-
-    random_state : int, RandomState instance or None, default=None
-        Determines the order in which the solver "linear" visits graphs.
-
-    epsilon : float, default=0.1
-        Deviations up to this many standard deviations of the target cost nothing.
-
-    Attributes
-    ----------
-    kernel_ : object
-        The kernel that was fitted.
-
-    solver_ : str
-        "gram" or "linear".
-
-    svm_ : SVR or LinearSVR
-        The machine of scikit-learn that was fitted, to the standardized target.
 
     See Also
     --------
@@ -579,60 +428,13 @@ class GraphKernelSVR(RegressorMixin, BaseKernelMachine):
     True
     """
 
-    epsilon: float = 0.1
+    epsilon: float = parameter(
+        "Deviations up to this many standard deviations of the target cost nothing.",
+        NOT_NEGATIVE,
+        default=0.1,
+    )
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **BaseKernelMachine._parameter_constraints,
-        "epsilon": [Interval(Real, 0, None, closed="left")],
-    }
-
-    def fit(self, X, y, sample_weight=None):
-        """Fit the regressor to graphs and their targets.
-
-        Parameters
-        ----------
-        X : list of networkx graphs, or GraphSet
-            Training graphs.
-
-        y : array-like of shape (n_graphs,)
-            Targets.
-
-        sample_weight : array-like of shape (n_graphs,), default=None
-            Weights of the graphs. Graphs of weight zero are left out altogether.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-        """
-        self._validate_params()
-        vars(self).pop("svm_", None)  # a fit that fails leaves no half-fitted estimator
-        graphs, y, weight = check_training_data(
-            self, X, y, sample_weight, **self._attributes(), y_numeric=True
-        )
-        y, self._target_mean, self._target_scale = standardize_target(y, weight)
-        inputs = self._fit_kernel(X, graphs)
-        self._check_weights(weight)
-        self.svm_ = self._machine().fit(inputs, y, sample_weight=weight)
-        return self
-
-    def predict(self, X):
-        """Predict the target of each graph.
-
-        Parameters
-        ----------
-        X : list of networkx graphs, or GraphSet
-            Graphs.
-
-        Returns
-        -------
-        y : ndarray of shape (n_graphs,)
-            Predicted targets.
-        """
-        standardized = np.concatenate([self.svm_.predict(x) for x in self._machine_inputs(X)])
-        return restore_target(standardized, self._target_mean, self._target_scale)
-
-    def _machine(self):
+    def _make_machine(self) -> Any:
         if self.solver_ == "gram":
             machine = SVR(
                 kernel="precomputed", C=self.C, epsilon=self.epsilon, max_iter=self.max_iter
@@ -649,7 +451,7 @@ class GraphKernelSVR(RegressorMixin, BaseKernelMachine):
         )
 
 
-def _check_svm(svm):
+def _check_svm(svm: Any) -> None:
     """Check that a machine from a file is sound: libsvm would read beyond the ends of arrays."""
     if "support_" not in vars(svm):  # it cannot predict
         return
@@ -672,8 +474,8 @@ def _check_svm(svm):
 CHECKS[SVC] = CHECKS[SVR] = _check_svm
 
 
-def _networkx_graphs(X, graphs):
-    """The user's own graphs, as far as they are in a set that was made of them."""
+def _networkx_graphs(X: Any, graphs: GraphSet) -> list[Any]:
+    """Return the user's own graphs, as far as they are in a set that was made of them."""
     if isinstance(X, GraphSet):
         return graphs.to_networkx()
     X = check_graph_list(X)
