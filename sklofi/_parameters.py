@@ -128,6 +128,7 @@ class Parameterized:
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {}
+    __signature__: ClassVar[inspect.Signature]
 
     # Of each fitted attribute its type and its text, for the docstring. Subclasses add to it.
     _fitted_attributes: ClassVar[dict[str, tuple[str, str]]] = {}
@@ -147,6 +148,7 @@ class Parameterized:
                     " sklofi.training.count."
                 )
         cls._parameter_constraints = {f.name: f.metadata["constraint"] for f in _fields(cls)}
+        cls.__signature__ = _signature_in_order(cls)
         cls.__doc__ = None if own_docstring is None else cls._complete(own_docstring)
 
     @classmethod
@@ -195,6 +197,12 @@ def _in_order(cls: type) -> list[Field[Any]]:
     for base in (*estimators, *mixins):
         names |= dict.fromkeys(n for n in inspect.get_annotations(base) if n in declared)
     return sorted((declared[name] for name in names), key=lambda f: bool(f.kw_only))
+
+
+def _signature_in_order(cls: type) -> inspect.Signature:
+    """The signature of a class, with its parameters in the order of the docstring."""
+    parameters = inspect.signature(cls.__init__).parameters  # type: ignore[misc]
+    return inspect.Signature([parameters[f.name] for f in _in_order(cls)])
 
 
 def _attributes_of(cls: type) -> Iterator[tuple[str, tuple[str, str]]]:
