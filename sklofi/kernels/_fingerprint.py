@@ -126,6 +126,13 @@ class FingerprintVectorizer(ReadsEdgeLabels, ColorVectorizer):
         return graphs
 
     def warn_of_unknown(self, graphs: GraphSet) -> None:
+        """Warn of labels of nodes and of edges that no training graph has.
+
+        Parameters
+        ----------
+        graphs : GraphSet
+            Other graphs.
+        """
         super().warn_of_unknown(graphs)
         if self.has_edge_labels_:  # otherwise labels of edges are refused, or ignored
             warn_of_unknown_edge_labels(
@@ -155,7 +162,7 @@ class FingerprintVectorizer(ReadsEdgeLabels, ColorVectorizer):
         return kinds, max(n_kinds, len(self.edge_labels_))  # fewer where there are no edges
 
     def _count_bonds(self, graphs: GraphSet) -> tuple[sp.csr_array, NDArray[np.int64]]:
-        """How often each graph has each bond: known ones first, then the others."""
+        """Return how often each graph has each bond: known bonds first, then the others."""
         label_of, n_labels = label_columns(graphs, self.labels_)
         kind_of, n_kinds = self._edge_kinds(graphs)
         radices = (n_labels, max(n_kinds, 1), n_labels, 2)
@@ -178,7 +185,7 @@ class FingerprintVectorizer(ReadsEdgeLabels, ColorVectorizer):
         return counts, np.column_stack(np.unravel_index(codes, radices)).astype(np.int64)
 
     def _count_rings(self, graphs: GraphSet) -> tuple[sp.csr_array, NDArray[np.int64]]:
-        """How many edges of each graph have a smallest ring of each size."""
+        """Return how many edges of each graph have a smallest ring of each size, and the sizes."""
         source, sizes = smallest_rings(graphs, self._largest_ring)
         graph_of = segments_of(graphs.node_offsets, source)
         return count_codes(sizes, self.ring_sizes_, graph_of, len(graphs))

@@ -131,10 +131,10 @@ def normalize_kernel(
         Kernel values k(x, y).
 
     self_x : ndarray of shape (n_x,), default=None
-        k(x, x), by default the diagonal of the kernel.
+        Values k(x, x), by default the diagonal of the kernel.
 
     self_y : ndarray of shape (n_y,), default=None
-        k(y, y), by default the same as `self_x`.
+        Values k(y, y), by default the same as `self_x`.
 
     Returns
     -------

@@ -16,27 +16,30 @@ LOOK_LIKE_VALUES = {"None", "True", "False", "inf", "nan"}
 
 
 def labels_of(graphs: GraphSet) -> list[Hashable]:
-    """The labels that occur; a single None where there are none."""
+    """Return the labels of nodes that occur; a single None if there are none."""
     return [None] if graphs.label_ids is None else used_labels(graphs.label_ids, graphs.labels)
 
 
 def edge_labels_of(graphs: GraphSet) -> list[Hashable]:
-    """The labels of edges that occur; a single None where there are none."""
+    """Return the labels of edges that occur; a single None if there are none."""
     if graphs.edge_label_ids is None:
         return [None]
     return used_labels(graphs.edge_label_ids, graphs.edge_labels)
 
 
 def label_columns(graphs: GraphSet, known: list[Hashable]) -> tuple[NDArray[np.int32], int]:
-    """Of each node the position of its label in a list, or a number beyond its end, a
-    different one for each label that is not in it; and the number of numbers."""
+    """Return the column of each node's label, and the number of columns.
+
+    A known label has its position in the list. Each label that is not in the list gets a column
+    beyond its end.
+    """
     if graphs.label_ids is None:
         return np.zeros(graphs.n_nodes, dtype=np.int32), 1
     return _columns_of(graphs.label_ids, graphs.labels, known)
 
 
 def edge_label_columns(graphs: GraphSet, known: list[Hashable]) -> tuple[NDArray[np.int32], int]:
-    """The same for the labels of edges."""
+    """Return the column of each edge's label, and the number of columns, as for nodes."""
     if graphs.edge_label_ids is None:
         return np.zeros(len(graphs.neighbors), dtype=np.int32), 1
     return _columns_of(graphs.edge_label_ids, graphs.edge_labels, known)
@@ -53,7 +56,7 @@ def _columns_of(
 
 
 def label_names(labels: Sequence[Hashable]) -> list[str]:
-    """Labels as they can be read, all different."""
+    """Return readable names of labels, all different."""
     names = [_label_name(label) for label in labels]
     if len(set(names)) < len(names):  # labels of a type that shows nothing of itself
         names = [f"{name}#{i}" for i, name in enumerate(names)]
@@ -61,7 +64,7 @@ def label_names(labels: Sequence[Hashable]) -> list[str]:
 
 
 def _label_name(label: Hashable) -> str:
-    """A label as it can be read, different for "1" and 1, the same in every process."""
+    """Return a readable name, different for "1" and 1, and the same in every process."""
     match label:
         case str() if label.isidentifier() and label not in LOOK_LIKE_VALUES:
             return label

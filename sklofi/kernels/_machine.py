@@ -38,8 +38,8 @@ class TrainingData(NamedTuple):
 class GraphMachine(GraphEstimator):
     """Base of the estimators that hold a machine of scikit-learn.
 
-    Its hooks are those of a task (:class:`MachineClassifier`, :class:`MachineRegressor`) and
-    those of a family of machines.
+    A task (:class:`MachineClassifier`, :class:`MachineRegressor`) implements the hooks for targets,
+    a family of machines the others.
     """
 
     # The arguments of scikit-learn's validation of y.

@@ -96,7 +96,7 @@ class RandomWalkVectorizer(GraphVectorizer):
     def _count_walks(
         self, graphs: GraphSet, known_walks: Sequence[NDArray[np.int64]]
     ) -> tuple[list[sp.csr_array], list[NDArray[np.int64]]]:
-        """Weighted walks of each length in each graph, and what they are made of.
+        """Return the weighted walks of each length in each graph, and what they are made of.
 
         A walk is the label that it starts with, and the number of the shorter walk that
         follows. Known walks keep their numbers, others get further ones.
@@ -292,7 +292,7 @@ class RandomWalkKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GraphE
         radii: NDArray[np.float64],
         other_radii: NDArray[np.float64] | np.float64,
     ) -> int:
-        """Number of steps after which nothing that counts is left of the series.
+        """Return the number of steps after which nothing that counts is left of the series.
 
         In undirected graphs the term of k steps is at most growth ** k times that of
         none, and so the rest is at most growth ** (k + 1) / (1 - growth) times that.
@@ -358,7 +358,7 @@ def _sum_of_nodes(graphs: GraphSet, rows: sp.csr_array) -> sp.csr_array:
 
 
 def spectral_radii(graphs: GraphSet) -> NDArray[np.float64]:
-    """An upper bound of the spectral radius of each graph's adjacency matrix.
+    """Return an upper bound of the spectral radius of each graph's adjacency matrix.
 
     For a matrix A without negative entries and any positive x, the radius is at most the
     largest entry of (A x) / x (Collatz and Wielandt); iterating tightens the bound. A + 1
@@ -392,7 +392,7 @@ def _check_pairs_fit_memory(a: GraphSet, b: GraphSet) -> None:
 
 
 def _blocks(graphs: GraphSet) -> Iterator[GraphSet]:
-    """Parts of a set with about as many nodes as a block has on each side."""
+    """Yield parts of a set with about as many nodes as a block has on each side."""
     side = int(PAIRS_TOGETHER**0.5)
     part_of = graphs.node_offsets[:-1] // side
     for rows in np.split(np.arange(len(graphs)), np.flatnonzero(np.diff(part_of)) + 1):

@@ -71,7 +71,7 @@ class ShortestPathVectorizer(UnaryVectorizer):
         return self._count_triplets(graphs)[0]
 
     def _count_triplets(self, graphs: GraphSet) -> tuple[sp.csr_array, NDArray[np.int64]]:
-        """How often each graph has each triplet: known ones first, then the others."""
+        """Return how often each graph has each triplet: known triplets first, then the others."""
         label_of, n_labels = label_columns(graphs, self.labels_)
         if n_labels**2 * max(len(graphs), graphs.n_nodes) >= 2**63:
             raise ValueError(
@@ -117,7 +117,7 @@ def _check_number_of_pairs(graphs: GraphSet) -> None:
 
 
 def _add_up(parts: list[Counts]) -> Counts:
-    """All counts of the same triplet in the same graph as one."""
+    """Add up counts of the same triplet in the same graph."""
     graph, triplet, n_times = map(np.concatenate, zip(*parts, strict=True))
     order = np.lexsort((triplet, graph))
     graph, triplet = graph[order], triplet[order]
@@ -130,10 +130,10 @@ def _add_up(parts: list[Counts]) -> Counts:
 def _shortest_paths(
     graphs: GraphSet,
 ) -> Iterator[tuple[int, NDArray[np.int64], NDArray[np.int64]]]:
-    """Yield distances of 1 or more, with sources and targets of all pairs of nodes that
-    are that far apart; the same distance may come several times.
+    """Yield distances, with the sources and targets of pairs of nodes that are so far apart.
 
-    A breadth-first search from many nodes at once, each with the nodes of its graph.
+    Distances begin with 1, and each may come several times. This is a breadth-first search from
+    many nodes at once, each with the nodes of its graph.
     """
     n_targets = np.repeat(np.diff(graphs.node_offsets), np.diff(graphs.node_offsets))
     first_node = np.repeat(graphs.node_offsets[:-1], np.diff(graphs.node_offsets))
@@ -174,7 +174,7 @@ def _shortest_paths(
 def _portions(
     graphs: GraphSet, frontier: list[tuple[NDArray[np.int64], NDArray[np.int64]]]
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """The same pairs in portions from which about as many steps lead as a block has pairs."""
+    """Yield the same pairs in portions from which about as many steps lead as a block has pairs."""
     for sources, targets in frontier:
         n_steps = graphs.edge_offsets[targets + 1] - graphs.edge_offsets[targets]
         portion_of = np.cumsum(n_steps) // PAIRS_TOGETHER

@@ -17,13 +17,14 @@ MOST_ONES = 2**31
 
 
 def column_maxima(counts: sp.csr_array) -> NDArray[np.int64]:
+    """Return the largest count of each column."""
     largest = np.zeros(counts.shape[1], dtype=np.int64)
     np.maximum.at(largest, counts.indices, counts.data.astype(np.int64))
     return largest
 
 
 def with_short_indices(matrix: sp.csr_array) -> sp.csr_array:
-    """With indices of 32 bits if they suffice; liblinear knows no others."""
+    """Return the matrix with indices of 32 bits if they suffice; liblinear knows no others."""
     if max(matrix.nnz, *matrix.shape) < 2**31:
         matrix.indices = matrix.indices.astype(np.int32, copy=False)
         matrix.indptr = matrix.indptr.astype(np.int32, copy=False)
@@ -45,6 +46,7 @@ def unary_counts(counts: sp.csr_array, largest: NDArray[np.int64] | None = None)
     Returns
     -------
     ones : scipy.sparse.csr_array of shape (n_rows, largest.sum())
+        A matrix of zeros and ones.
 
     Examples
     --------
@@ -74,8 +76,10 @@ def unary_counts(counts: sp.csr_array, largest: NDArray[np.int64] | None = None)
 def number_codes(
     codes: NDArray[np.int64], known: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Position of each code among the known ones followed by the others in ascending
-    order, and that list."""
+    """Return the position of each code in a list, and that list.
+
+    It has the known codes first, then the others in ascending order.
+    """
     distinct, which = np.unique(codes, return_inverse=True)
     listed = np.concatenate([known, np.setdiff1d(distinct, known)])
     order = np.argsort(listed)
@@ -89,9 +93,9 @@ def count_codes(
     n_graphs: int,
     n_times: NDArray[np.int64] | None = None,
 ) -> tuple[sp.csr_array, NDArray[np.int64]]:
-    """How often each graph has each code, and the codes: known ones first, then the others.
+    """Return how often each graph has each code, and the list of :func:`number_codes`.
 
-    A code is in the graph `graph_of`, once or so many times.
+    A code occurs in the graph `graph_of`, once or `n_times`.
     """
     columns, listed = number_codes(codes, known)
     counts = np.ones(len(codes)) if n_times is None else n_times.astype(np.float64)
@@ -100,7 +104,7 @@ def count_codes(
 
 
 def known_first(levels: Sequence[sp.csr_array], n_known: Sequence[int]) -> sp.csr_array:
-    """Matrices side by side: the known columns of each, then all others."""
+    """Return matrices side by side: the known columns of each, then all others."""
     parts = [
         *(level[:, :n] for level, n in zip(levels, n_known, strict=True)),
         *(level[:, n:] for level, n in zip(levels, n_known, strict=True)),

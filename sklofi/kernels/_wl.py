@@ -24,7 +24,7 @@ LONGEST_NAME = 100
 
 
 class ColorVectorizer(UnaryVectorizer):
-    """Base of the feature maps that count colors of nodes, refined in some iterations."""
+    """Base of the feature maps that count colors of nodes, refined iteration by iteration."""
 
     @property
     @abstractmethod
@@ -83,10 +83,10 @@ class ColorVectorizer(UnaryVectorizer):
         names = [f"0:{name}" for name in roots]
         root_of = np.arange(len(roots))
         for iteration, rows in enumerate(self._neighborhoods, start=1):
-            own, others = _parts_of_neighborhoods(rows, len(kinds))
-            root_of = root_of[own]  # a color knows the label that it grew from
+            centers, neighbors_of = _parts_of_neighborhoods(rows, len(kinds))
+            root_of = root_of[centers]  # a color knows the label that it grew from
             longer = []
-            for color, neighbors in enumerate(others):
+            for color, neighbors in enumerate(neighbors_of):
                 parts = (
                     f"{f'{n}*' if n > 1 else ''}{kinds[kind]}{shorter[c]}"
                     for c, kind, n in neighbors
@@ -192,9 +192,12 @@ def _colored_neighborhoods(
     kinds: NDArray[np.int32] | int,
     n_kinds: int,
 ) -> sp.csr_array:
-    """A row for each node: a one in column ``(n_kinds + 1) * c`` if its own color is c, and
-    in column ``(n_kinds + 1) * c + 1 + k`` how many neighbors of the color c it has at the
-    other end of edges of the kind k."""
+    """Return a row for each node, which describes its neighborhood.
+
+    It has a one in column ``(n_kinds + 1) * c`` if the color of the node is c, and in column
+    ``(n_kinds + 1) * c + 1 + k`` the number of its neighbors of the color c at the other end of
+    edges of the kind k.
+    """
     n_nodes, width = graphs.n_nodes, n_kinds + 1
     if width * n_colors >= 2**31:
         colors = colors.astype(np.int64)
@@ -209,7 +212,7 @@ def _colored_neighborhoods(
 
 
 def _with_more_kinds(rows: sp.csr_array, n_kinds: int, n_more: int) -> sp.csr_array:
-    """The same neighborhoods, numbered as if there were more kinds of edges."""
+    """Return the same neighborhoods, numbered as if there were more kinds of edges."""
     if n_kinds == n_more:
         return rows
     colors, parts = np.divmod(rows.indices.astype(np.int64), n_kinds + 1)
@@ -221,8 +224,10 @@ def _with_more_kinds(rows: sp.csr_array, n_kinds: int, n_more: int) -> sp.csr_ar
 def _number_rows(
     rows: sp.csr_array, known: sp.csr_array | None = None
 ) -> tuple[NDArray[np.int32], int]:
-    """Numbers of the rows: of equal known rows, or further ones in the order in which
-    they turn up, the same for equal rows; and how many numbers there are."""
+    """Return a number for each row, the same for equal rows, and how many numbers there are.
+
+    Known rows come first; the others are numbered in the order in which they turn up.
+    """
     n_known = 0
     if known is not None:
         n_known = known.shape[0]
@@ -230,32 +235,37 @@ def _number_rows(
             (known.data, known.indices, known.indptr), shape=(n_known, rows.shape[1])
         )
         rows = sp.vstack([known, rows], format="csr")
-    class_of = distinct_rows(_without_gaps(rows))
+    color_of = distinct_rows(_without_gaps(rows))
     # Known rows come first and are distinct, so the order of turning up is their own.
-    order = np.argsort(first_positions(class_of))
+    order = np.argsort(first_positions(color_of))
     number_of = np.empty(len(order), dtype=np.int32)
     number_of[order] = np.arange(len(order), dtype=np.int32)
-    return number_of[class_of[n_known:]], len(order)
+    return number_of[color_of[n_known:]], len(order)
 
 
 def _parts_of_neighborhoods(
     rows: sp.csr_array, n_kinds: int
 ) -> tuple[NDArray[np.int64], Iterator[list[tuple[int, int, int]]]]:
-    """The own color of each row of :func:`_colored_neighborhoods`, and the colors of the
-    neighbors with the kinds of their edges and their numbers."""
+    """Return the color of the center of each neighborhood, and an iterator over the neighbors.
+
+    It yields, for each row of :func:`_colored_neighborhoods`, the colors of the neighbors, the
+    kinds of their edges, and how many there are.
+    """
     colors, parts = np.divmod(rows.indices, n_kinds + 1)  # part 0 is the node itself
 
-    def others() -> Iterator[list[tuple[int, int, int]]]:
+    def neighbors() -> Iterator[list[tuple[int, int, int]]]:
         entries = list(zip(colors.tolist(), (parts - 1).tolist(), rows.data.tolist(), strict=True))
         for start, stop in pairwise(rows.indptr.tolist()):
             yield [entry for entry in entries[start:stop] if entry[1] >= 0]
 
-    return colors[parts == 0], others()
+    return colors[parts == 0], neighbors()
 
 
 def _without_gaps(rows: sp.csr_array) -> sp.csr_array:
-    """The same rows without empty columns, if most columns are: many colors times many
-    kinds of edges are more than there is memory for."""
+    """Return the same rows without empty columns, if most columns are empty.
+
+    Many colors times many kinds of edges are more than there is memory for.
+    """
     if rows.shape[1] <= 2 * rows.nnz:
         return rows
     used, indices = np.unique(rows.indices, return_inverse=True)

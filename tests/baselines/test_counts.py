@@ -133,8 +133,10 @@ def test_an_estimator_is_cloned_and_seeded_where_it_has_no_seed():
     assert not hasattr(given, "estimators_") and given.random_state is None
     again = FingerprintClassifier(estimator=given, random_state=1).fit(graphs, y)
     assert_array_equal(estimator.predict_proba(graphs), again.predict_proba(graphs))
-    own = FingerprintClassifier(estimator=RandomForestClassifier(3, random_state=7), random_state=1)
-    assert own.fit(graphs, y).estimator_.random_state == 7
+    seeded = FingerprintClassifier(
+        estimator=RandomForestClassifier(3, random_state=7), random_state=1
+    )
+    assert seeded.fit(graphs, y).estimator_.random_state == 7
 
 
 def test_a_machine_has_the_methods_that_it_has():
@@ -155,9 +157,9 @@ def test_weights_are_not_ignored_by_machines_that_take_none():
     with pytest.raises(ValueError, match=r"KNeighborsClassifier .* takes no weights in fit"):
         estimator.fit(graphs, y, sample_weight=weight)
     pipeline = make_pipeline(MaxAbsScaler(), LinearSVC())
-    for one in (estimator, FingerprintClassifier(estimator=pipeline)):
+    for classifier in (estimator, FingerprintClassifier(estimator=pipeline)):
         for equal in (None, np.full(len(y), 2.0), weight > 1):
-            one.fit(graphs, y, sample_weight=equal)
+            classifier.fit(graphs, y, sample_weight=equal)
     assert estimator.score(graphs, y) > 0.5
 
 

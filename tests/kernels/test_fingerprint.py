@@ -76,9 +76,9 @@ def test_without_labels_of_edges_neighborhoods_are_those_of_weisfeiler_and_lehma
     ]:
         vectorizer.fit(graphs[0])
         n_wl = int(vectorizer.n_colors_.sum())
-        for some in graphs:
-            expected = wl.fit(graphs[0]).transform(some).toarray()
-            assert_array_equal(vectorizer.transform(some).toarray()[:, :n_wl], expected)
+        for part in graphs:
+            expected = wl.fit(graphs[0]).transform(part).toarray()
+            assert_array_equal(vectorizer.transform(part).toarray()[:, :n_wl], expected)
         assert_array_equal(vectorizer.get_feature_names_out()[:n_wl], wl.get_feature_names_out())
 
 
@@ -159,8 +159,8 @@ def test_edges_need_labels_at_both_times_or_at_none():
         FingerprintVectorizer().fit(labeled).transform(bare)
     with pytest.raises(ValueError, match="X has graphs with edge labels"):
         FingerprintVectorizer().fit(bare).transform(labeled)
-    for one, other in [(labeled, bare), (bare, labeled)]:
-        FingerprintVectorizer(edge_label=None).fit(one).transform(other)
+    for fitted, other in [(labeled, bare), (bare, labeled)]:
+        FingerprintVectorizer(edge_label=None).fit(fitted).transform(other)
     other_name = FingerprintVectorizer(edge_label="bond")
     with pytest.raises(ValueError, match=r"attribute 'bond' \(edge_label\); the edges have the"):
         other_name.fit(labeled)

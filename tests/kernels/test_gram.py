@@ -54,7 +54,7 @@ def test_normalizing_gives_no_nan():
     assert_allclose(np.diagonal(kernel), [1, 1, 0, 1, 1, 1])
     assert_array_equal(kernel[2], 0)
     block = linear_kernel(X[:2], X)
-    self_x, self_y = (np.diagonal(linear_kernel(one)) for one in (X[:2], X))
+    self_x, self_y = (np.diagonal(linear_kernel(rows)) for rows in (X[:2], X))
     assert_allclose(normalize_kernel(block, self_x, self_y), kernel[:2])
 
 

@@ -13,19 +13,21 @@ from sklofi.kernels import _random_walk as walks
 from sklofi.kernels._random_walk import spectral_radii
 
 
-def product_adjacency(one, other):
+def product_adjacency(first, second):
     """Adjacency of the direct product graph: pairs of nodes with the same label."""
     pairs = [
-        (u, v) for u, v in product(one, other) if one.nodes[u]["label"] == other.nodes[v]["label"]
+        (u, v)
+        for u, v in product(first, second)
+        if first.nodes[u]["label"] == second.nodes[v]["label"]
     ]
     return np.array(
-        [[one.has_edge(u, a) and other.has_edge(v, b) for a, b in pairs] for u, v in pairs],
+        [[first.has_edge(u, a) and second.has_edge(v, b) for a, b in pairs] for u, v in pairs],
         dtype=float,
     ).reshape(len(pairs), len(pairs))
 
 
-def plain_walks(one, other, n_steps, decay):
-    steps = product_adjacency(one, other)
+def plain_walks(first, second, n_steps, decay):
+    steps = product_adjacency(first, second)
     walks = np.ones(len(steps))
     total = walks.sum()
     for _ in range(n_steps):
@@ -52,8 +54,8 @@ def test_geometric_series_equals_the_inverse(directed, pairs_together, monkeypat
     assert_allclose(kernel.transform(graphs), expected, rtol=1e-9)
 
 
-def plain_series(one, other, decay):
-    steps = product_adjacency(one, other)
+def plain_series(first, second, decay):
+    steps = product_adjacency(first, second)
     return np.linalg.inv(np.eye(len(steps)) - decay * steps).sum() if len(steps) else 0.0
 
 

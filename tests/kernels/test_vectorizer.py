@@ -51,8 +51,8 @@ def test_transform_of_the_training_graphs_is_fit_transform(vectorizer):
     graphs = odd_graphs()
     fitted = vectorizer.set_params(normalize=False).fit_transform(graphs)
     assert_array_equal(vectorizer.transform(graphs).toarray(), fitted.toarray())
-    one = vectorizer.transform(graphs[8:9]).toarray()
-    assert_array_equal(one, fitted.toarray()[8:9])
+    alone = vectorizer.transform(graphs[8:9]).toarray()
+    assert_array_equal(alone, fitted.toarray()[8:9])
     assert fitted.indices.dtype == np.int32  # liblinear takes no others
 
 
