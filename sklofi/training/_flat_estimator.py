@@ -8,13 +8,25 @@ from typing import Any, ClassVar
 
 from torch import nn
 
-from sklofi._parameters import SHARE, choice, count, parameter, split_sections
+from sklofi._parameters import SHARE, choice, count, flag, parameter, split_sections
 from sklofi.graphs._graph_set import GraphSet
 from sklofi.nn._flat import POOLINGS, FlatNetwork
 from sklofi.training._dataset import GraphDataset
 from sklofi.training._edge_batches import EdgeDataset
 from sklofi.training._encoding import NodeEncoder
 from sklofi.training._estimator import NetworkEstimator
+
+__all__ = [
+    "FlatEstimator",
+    "choice",
+    "count",
+    "dropped",
+    "flag",
+    "layers",
+    "parameter",
+    "pooled",
+    "width",
+]
 
 # The most graphs, about how many nodes of them, and numbers that these enter with, in a batch of
 # prediction.
@@ -44,6 +56,8 @@ class FlatEstimator(NetworkEstimator):
     @classmethod
     def _more_sections(cls) -> dict[str, str]:
         """The references of the network, and where its formula is."""
+        if not hasattr(cls, "_network"):
+            return {}
         network = cls._network
         _, sections = split_sections(network.__doc__ or "")
         notes = f"The formula is in the docstring of :class:`sklofi.nn.{network.__name__}`."
