@@ -25,7 +25,7 @@ from sklofi import GraphSet, LoFIClassifier, baselines, compare
 from sklofi.datasets import make_motif_graphs
 from sklofi.nn import GIN
 from sklofi.testing import graph_estimator_checks
-from sklofi.training import NetworkClassifier, NetworkEstimator
+from sklofi.training import FlatEstimator, NetworkClassifier, NetworkEstimator
 
 ESTIMATORS = [getattr(baselines, name) for name in baselines.__all__]
 PEERS = [kind for kind in ESTIMATORS if issubclass(kind, NetworkEstimator)]
