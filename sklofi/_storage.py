@@ -29,7 +29,7 @@ from safetensors import SafetensorError, deserialize
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from sklofi._messages import brief
+from sklofi._messages import shorten
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -137,7 +137,7 @@ class SavedEstimator:
         description, arrays = read_file(path)
         if (name := description.get("class")) != cls.__name__:
             raise ValueError(
-                f"{os.fspath(path)} holds a {brief(name)}, not a {cls.__name__}; sklofi.load finds"
+                f"{os.fspath(path)} holds a {shorten(name)}, not a {cls.__name__}; sklofi.load finds"
                 " the class by itself."
             )
         try:
@@ -151,7 +151,7 @@ class SavedEstimator:
         except DAMAGE as error:
             raise ValueError(
                 f"{os.fspath(path)} does not describe a {cls.__name__} as this version of"
-                f" sklofi knows it ({type(error).__name__}: {brief(error)})."
+                f" sklofi knows it ({type(error).__name__}: {shorten(error)})."
             ) from error
         return estimator
 
@@ -212,7 +212,7 @@ def read_file(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
     except (SafetensorError, *DAMAGE) as error:
         raise ValueError(
             f"{name} is not a file that sklofi has saved, or it is damaged or incomplete"
-            f" ({brief(error)})."
+            f" ({shorten(error)})."
         ) from error
     if "sklofi" not in metadata:
         raise ValueError(f"{name} is a safetensors file, but not one that sklofi has saved.")
@@ -224,7 +224,7 @@ def read_file(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
         raise ValueError(f"{name} is damaged: its description cannot be read.") from error
     if is_newer:
         raise ValueError(
-            f"{name} has the format {brief(file_format)} of sklofi {brief(writer)}; this version"
+            f"{name} has the format {shorten(file_format)} of sklofi {shorten(writer)}; this version"
             f" reads formats up to {FORMAT}. Update sklofi to load it."
         )
     if metadata.get("checksum") != _checksum(metadata["sklofi"], arrays):
@@ -329,7 +329,7 @@ def decode(value: Any, arrays: Arrays, classes: tuple[type, ...] = ()) -> Any:
         case "bytes":
             return bytes.fromhex(content)
         case "tuple" | "set" | "frozenset" | "objects" | "texts" if type(content) is not list:
-            raise TypeError(f"expected a list in a {value[KIND]}, got {brief(content)}")
+            raise TypeError(f"expected a list in a {value[KIND]}, got {shorten(content)}")
         case "tuple":
             return tuple(inside(content))
         case "set":
@@ -352,7 +352,7 @@ def decode(value: Any, arrays: Arrays, classes: tuple[type, ...] = ()) -> Any:
         case "numpy":
             number = inside(content)
             if type(number) not in (bool, int, float):
-                raise TypeError(f"expected a number, got {brief(number)}")
+                raise TypeError(f"expected a number, got {shorten(number)}")
             return SCALARS[value["dtype"]](number)
         case "csr":
             parts = [inside(content[name]) for name in ("data", "indices", "indptr")]
@@ -430,7 +430,7 @@ def check_attributes(kind: type, names: Iterable[Any], others: Iterable[str] = (
     """
     for name in names:
         if type(name) is not str or hasattr(kind, name) or name in {*others, *BOOKKEEPING}:
-            raise ValueError(f"{brief(name)} is nothing that a file may set")
+            raise ValueError(f"{shorten(name)} is nothing that a file may set")
 
 
 def _parameter_names(kind: Any) -> set[str]:
@@ -497,4 +497,4 @@ def load(path: str | os.PathLike[str]) -> Any:
             found = getattr(import_module(door), name)
             if isinstance(found, type) and issubclass(found, SavedEstimator):
                 return found.load(path)
-    raise ValueError(f"{os.fspath(path)} holds a {brief(name)}, which is no estimator of sklofi.")
+    raise ValueError(f"{os.fspath(path)} holds a {shorten(name)}, which is no estimator of sklofi.")
