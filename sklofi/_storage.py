@@ -123,6 +123,9 @@ class SavedEstimator:
         path : str or path-like
             The file.
 
+        **options : dict
+            Options of the class, such as the device of a network.
+
         Returns
         -------
         estimator : object

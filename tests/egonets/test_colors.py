@@ -33,7 +33,7 @@ def colors(graphs, radius, n_layers):
 
 
 @pytest.mark.parametrize("radius", [0, 1, 2])
-def test_classes_are_the_colors_of_nodes(radius):
+def test_colors_are_nested_multisets_of_labels(radius):
     graphs = labeled_graphs()
     table = color_table(graphs, radius, 3)
     for level, color in enumerate(colors(graphs, radius, 3)[: table.n_levels]):
@@ -47,7 +47,7 @@ def test_classes_are_the_colors_of_nodes(radius):
             assert ((table.colors[begin:end] >= first) & (table.colors[begin:end] < last)).all()
 
 
-def test_members_of_a_class_are_counted_by_class():
+def test_members_of_an_egonet_are_counted_by_color():
     """A path a-a-b: egonets {2a}, {2a, b}, {a, b}."""
     path = nx.path_graph(3)
     nx.set_node_attributes(path, {0: "a", 1: "a", 2: "b"}, "label")
@@ -82,10 +82,10 @@ def test_a_partition_of_the_same_size_is_not_the_same_partition():
     two = color_table(GraphSet.from_networkx(graphs[:2]), 1, 4)
     assert np.diff(two.level_offsets).tolist() == [2, 2, 2]
     assert two.color_counts.tolist()[:3] == [1, 1, 2]  # level 0: ab, aa
-    assert two.color_counts.tolist()[3:5] == [2, 2]  # level 1: one class for each graph
+    assert two.color_counts.tolist()[3:5] == [2, 2]  # level 1: one color for each graph
 
 
-def test_without_merging_every_node_is_a_class():
+def test_without_merging_every_node_has_a_color_of_its_own():
     graphs = labeled_graphs()
     table = color_table(graphs, 2, 5, merge=False)
     assert np.diff(table.level_offsets).tolist() == [graphs.n_nodes] * 2
@@ -114,23 +114,23 @@ def test_a_shallow_table_is_the_beginning_of_a_deep_one():
     graphs, same = labeled_graphs(), labeled_graphs()
     color_table(graphs, 1, 3)
     for depth in (2, 1, 3):
-        one, other = color_table(graphs, 1, depth), color_table(same, 1, depth)
-        for name, value in vars(one).items():
-            assert_array_equal(value, getattr(other, name))
+        table, expected = color_table(graphs, 1, depth), color_table(same, 1, depth)
+        for name, value in vars(table).items():
+            assert_array_equal(value, getattr(expected, name))
 
 
 @pytest.mark.parametrize("directed", [False, True])
-def test_classes_of_nodes_are_those_of_nested_multisets(directed):
+def test_colors_of_nodes_are_those_of_nested_multisets(directed):
     graphs = helpers.odd_graphs(directed=directed)
     colors = [dict(graph.nodes(data="label")) for graph in graphs]
     for n_layers in range(4):
-        flat = [color for one in colors for color in one.values()]
-        color_of = node_colors(GraphSet.from_networkx(graphs), 1, n_layers)
-        assert len(set(zip(flat, color_of.tolist(), strict=True))) == len(set(flat))
-        assert len(set(color_of.tolist())) == len(set(flat))
+        flat = [color for color_of in colors for color in color_of.values()]
+        found = node_colors(GraphSet.from_networkx(graphs), 1, n_layers).tolist()
+        assert len(set(zip(flat, found, strict=True))) == len(set(flat))
+        assert len(set(found)) == len(set(flat))
         colors = [
-            {v: tuple(sorted(repr(one[u]) for u in {v, *graph[v]})) for v in graph}
-            for graph, one in zip(graphs, colors, strict=True)
+            {v: tuple(sorted(repr(color_of[u]) for u in {v, *graph[v]})) for v in graph}
+            for graph, color_of in zip(graphs, colors, strict=True)
         ]
 
 

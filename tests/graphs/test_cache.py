@@ -36,14 +36,14 @@ def test_without_labels_slices_still_share_their_tables():
     graph = nx.path_graph(3)
     nx.set_node_attributes(graph, "a", "label")
     graphs = GraphSet.from_networkx([graph, graph])
-    one, other = graphs[[1]].without_labels(), graphs[[0]].without_labels()
-    assert one.label_ids is None and one.labels == ()
-    kept = one.origin[0].tables.get("key", object)
-    assert other.origin[0].tables.get("key", object) is kept
+    part, rest = graphs[[1]].without_labels(), graphs[[0]].without_labels()
+    assert part.label_ids is None and part.labels == ()
+    kept = part.origin[0].tables.get("key", object)
+    assert rest.origin[0].tables.get("key", object) is kept
     assert graphs.without_labels().tables.get("key", object) is kept
     assert graphs.tables.get("key", object) is not kept
     assert graphs.without_labels().tables.structure is graphs.tables.structure
-    assert one.without_labels() is one
+    assert part.without_labels() is part
 
 
 def test_a_table_can_be_replaced_by_a_larger_one():

@@ -81,8 +81,8 @@ def test_arrays_are_read_only_though_not_those_of_the_caller():
     mine = np.zeros((3, 2))
     graph = GraphSet.from_networkx([nx.path_graph(3)])
     graphs = dataclasses.replace(graph, features=mine)
-    for one in (graphs, graphs[:1], pickle.loads(pickle.dumps(graphs))):
-        for array in (one.features, one.neighbors, one.node_offsets):
+    for same in (graphs, graphs[:1], pickle.loads(pickle.dumps(graphs))):
+        for array in (same.features, same.neighbors, same.node_offsets):
             with pytest.raises(ValueError, match="read-only"):
                 array[0] = 1
     mine[0] = 1
@@ -105,19 +105,19 @@ def test_slices_keep_the_labels_of_their_edges(key):
     graphs = [bonded_path("ab"), bonded_path("c", nx.DiGraph), bonded_path("bca")]
     sliced = GraphSet.from_networkx(graphs, edge_label="bond")[key]
     sliced.check_arrays()
-    for one, other in zip(sliced, [graphs[i] for i in np.arange(3)[key]], strict=True):
-        assert adjacency(one) == adjacency(other)
+    for graph, expected in zip(sliced, [graphs[i] for i in np.arange(3)[key]], strict=True):
+        assert adjacency(graph) == adjacency(expected)
 
 
 def test_labels_of_edges_count_in_the_fingerprint_and_in_the_size():
     graphs = [bonded_path("ab"), bonded_path("ba"), nx.path_graph(3)]
-    one, other = (GraphSet.from_networkx([graph], edge_label="bond") for graph in graphs[:2])
-    assert one.fingerprint != other.fingerprint
+    forward, backward = (GraphSet.from_networkx([graph], edge_label="bond") for graph in graphs[:2])
+    assert forward.fingerprint != backward.fingerprint
     bare, plain = (GraphSet.from_networkx([graph], edge_label=None) for graph in graphs[1:])
-    assert bare.fingerprint == plain.fingerprint != one.fingerprint
-    assert sys.getsizeof(one) > sys.getsizeof(bare) + one.edge_label_ids.nbytes
+    assert bare.fingerprint == plain.fingerprint != forward.fingerprint
+    assert sys.getsizeof(forward) > sys.getsizeof(bare) + forward.edge_label_ids.nbytes
     with pytest.raises(ValueError, match="read-only"):
-        one.edge_label_ids[0] = 1
+        forward.edge_label_ids[0] = 1
 
 
 def test_the_fingerprint_of_graphs_without_labels_of_edges_is_that_of_former_versions():

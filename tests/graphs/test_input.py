@@ -72,7 +72,7 @@ def test_edges_have_labels_at_both_times_or_at_none():
     bare = GraphSet.from_networkx([nx.path_graph(3)])
     graphs = GraphSet.from_networkx([bonded_path("ab"), nx.empty_graph(2)], edge_label="bond")
     labeled, empty = graphs[[0]], graphs[[1]]
-    assert [has_edge_labels(one) for one in (bare, labeled, empty)] == [False, True, None]
+    assert [has_edge_labels(graphs) for graphs in (bare, labeled, empty)] == [False, True, None]
     with pytest.raises(ValueError, match="X has graphs without edge labels, but Me was fitted on"):
         check_same_edge_labeling(bare, True, "Me")
     with pytest.raises(ValueError, match="X has graphs with edge labels, but Me was fitted on"):

@@ -14,10 +14,10 @@ from sklofi.graphs._labels import sort_labels
 
 def test_labels_of_any_hashable_type_are_numbered_in_a_fixed_order():
     labels = ["C", 1, ("x", 2), None, frozenset({1})]
-    one = GraphSet.from_networkx([labeled_path(labels)])
-    other = GraphSet.from_networkx([labeled_path(labels[::-1])])
-    assert one.labels == other.labels
-    assert [one.labels[i] for i in one.label_ids] == labels
+    graphs = GraphSet.from_networkx([labeled_path(labels)])
+    backward = GraphSet.from_networkx([labeled_path(labels[::-1])])
+    assert graphs.labels == backward.labels
+    assert [graphs.labels[i] for i in graphs.label_ids] == labels
 
 
 def test_the_order_of_labels_is_the_same_in_every_process():

@@ -130,10 +130,10 @@ def test_labels_of_edges_of_views_are_those_of_their_copies(kind):
     graph = kind()
     edges = [(0, 1, "a"), (0, 2, "b"), (1, 2, "c"), (3, 0, "d"), (3, 0, "d"), (2, 3, "a")]
     graph.add_edges_from((u, v, {"bond": bond}) for u, v, bond in edges)
-    some = [(0, 1), (1, 2), (3, 0)]
+    chosen = [(0, 1), (1, 2), (3, 0)]
     views = [
         graph.subgraph([0, 1, 3]),
-        graph.edge_subgraph([(*e, 0) for e in some] if graph.is_multigraph() else some),
+        graph.edge_subgraph([(*e, 0) for e in chosen] if graph.is_multigraph() else chosen),
         nx.subgraph_view(graph, filter_edge=lambda u, v, *key: 2 not in (u, v)),
         nx.freeze(graph.copy()),
         graph.reverse(copy=False) if graph.is_directed() else graph.to_directed(as_view=True),
