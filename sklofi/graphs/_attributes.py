@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from functools import partial
 from itertools import repeat
 from typing import Any
 
@@ -166,9 +165,15 @@ def edges_differ(graphs: Iterable[nx.Graph], name: Hashable) -> bool:
 
     Graphs whose first edge does not have it are not looked at any further.
     """
-    values = (value for graph in graphs for value in _leading_values(graph, name))
-    first = next(values, _MISSING)
-    return any(map(partial(_differ, first), values))
+    first: Any = _MISSING
+    for graph in graphs:
+        values = list(_leading_values(graph, name))
+        if values and first is _MISSING:
+            first = values[0]
+        differ = attempt(_any_differs, values, first)
+        if isinstance(differ, Exception) or differ:  # vectors cannot be compared
+            return True
+    return False
 
 
 def _leading_values(graph: nx.Graph, name: Hashable) -> Iterator[Any]:
@@ -179,15 +184,8 @@ def _leading_values(graph: nx.Graph, name: Hashable) -> Iterator[Any]:
         yield data[name]
 
 
-def _differ(value: Any, other: Any) -> bool:
-    if value is other:
-        return False
-    differs = attempt(_is_unequal, value, other)
-    return isinstance(differs, Exception) or differs  # vectors cannot be compared
-
-
-def _is_unequal(value: Any, other: Any) -> bool:
-    return bool(value != other)
+def _any_differs(values: list[Any], first: Any) -> bool:
+    return any(value is not first and value != first for value in values)
 
 
 def _edge_data(graph: nx.Graph) -> Iterator[Any]:
