@@ -18,10 +18,12 @@ NOT_OURS = {
     "GL01",  # the summary on the line after the quotes
     "GL02",  # the closing quotes: those of generated docstrings have no source
     "GL03",  # blank lines at the end
+    "PR03",  # the order of parameters, which constructors take by name
     "RT02",  # results without a name
     "RT03",  # results of a single value that say it in their type
     "SA01",  # See Also everywhere
     "SA04",  # a text for each See Also
+    "SS05",  # summaries that begin with a plural noun are taken for verbs
     "YD01",  # yields
 }
 # And for methods, and names that are documented with their class.

@@ -245,7 +245,7 @@ class NetworkEstimator(
 
     @property
     def history_(self) -> History:
-        """skorch's record of every epoch, as in ``history_[:, "valid_loss"]``."""
+        """The record of every epoch, as in ``history_[:, "valid_loss"]``."""
         return self.net_.history
 
     @property
