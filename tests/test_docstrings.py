@@ -26,7 +26,7 @@ NOT_OURS = {
     "SS05",  # summaries that begin with a plural noun are taken for verbs
     "YD01",  # yields
 }
-# And for methods, and names that are documented with their class.
+# And for methods, and for the bases of one's own networks and estimators.
 NOT_OF_METHODS = {"EX01"}
 
 
@@ -38,19 +38,25 @@ def public_objects():
             if inspect.ismodule(found) or id(found) in seen:
                 continue
             seen.add(id(found))
-            yield f"{module}.{name}", True
-            if inspect.isclass(found):
-                for method in dir(found):
-                    if is_ours(found, method):
-                        yield f"{module}.{name}.{method}", False
+            yield f"{module}.{name}", not module.endswith(("training", "nn"))
+            for method, member in methods(found):
+                if id(member) not in seen:  # inherited from a class that was seen
+                    seen.add(id(member))
+                    yield f"{module}.{name}.{method}", False
 
 
-def is_ours(kind, name):
-    """Whether a member of a class is public and written in this library."""
-    member = inspect.getattr_static(kind, name)
-    member = getattr(member, "__func__", getattr(member, "fget", member))
-    is_public = not name.startswith("_") and callable(member)
-    return is_public and str(getattr(member, "__module__", "")).startswith("sklofi")
+def methods(kind):
+    """The public methods of a class that are written in this library.
+
+    A method without a docstring of its own inherits that of the method it overrides.
+    """
+    for name in dir(kind) if inspect.isclass(kind) else []:
+        member = inspect.getattr_static(kind, name)
+        member = getattr(member, "__func__", getattr(member, "fget", member))
+        is_ours = str(getattr(member, "__module__", "")).startswith("sklofi")
+        is_documented = member.__doc__ or not hasattr(super(kind, kind), name)
+        if not name.startswith("_") and inspect.isfunction(member) and is_ours and is_documented:
+            yield name, member
 
 
 OBJECTS = dict(public_objects())

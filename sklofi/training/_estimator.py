@@ -43,10 +43,10 @@ try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
 except ImportError:  # scikit-learn before 1.9: the callback protocol is simply absent
 
-    class CallbackSupportMixin:
+    class CallbackSupportMixin:  # type: ignore[no-redef]
         pass
 
-    def with_callbacks(method):  # type: ignore[no-redef,no-untyped-def]
+    def with_callbacks(method):  # type: ignore[no-untyped-def]
         return method
 
 
