@@ -63,6 +63,21 @@ def parameter(
     -------
     field : dataclasses.Field
         What the class assigns to the annotated attribute.
+
+    See Also
+    --------
+    choice : One of a few words.
+    count : A whole number.
+    flag : A switch.
+
+    Examples
+    --------
+    >>> from sklearn.base import BaseEstimator
+    >>> from sklofi._parameters import Parameterized, parameter
+    >>> class Scaler(Parameterized, BaseEstimator):
+    ...     factor: float = parameter("What to multiply by.", [float], default=2.0)
+    >>> Scaler(factor=3.0)
+    Scaler(factor=3.0)
     """
     metadata = {
         "text": inspect.cleandoc(text),
@@ -73,20 +88,71 @@ def parameter(
 
 
 def count(text: str, least: int = 1, *, default: Any, kw_only: bool = True) -> Any:
-    """Declare a whole number; None is allowed if it is the default."""
+    """Declare a parameter that is a whole number; None is allowed if it is the default.
+
+    Parameters
+    ----------
+    text : str
+        What the docstring says of it.
+
+    least : int, default=1
+        The least value.
+
+    default : int or None
+        Its default.
+
+    kw_only : bool, default=True
+        Whether the constructor takes it by name only.
+
+    Returns
+    -------
+    field : dataclasses.Field
+        What the class assigns to the annotated attribute.
+    """
     constraint = [Interval(Integral, least, None, closed="left")]
     constraint += [None] if default is None else []
     return parameter(text, constraint, default=default, kw_only=kw_only)
 
 
 def choice(text: str, choices: Sequence[str], *, default: str) -> Any:
-    """Declare one of a few words."""
+    """Declare a parameter that is one of a few words.
+
+    Parameters
+    ----------
+    text : str
+        What the docstring says of it.
+
+    choices : sequence of str
+        The words.
+
+    default : str
+        Its default.
+
+    Returns
+    -------
+    field : dataclasses.Field
+        What the class assigns to the annotated attribute.
+    """
     kind = "{" + ", ".join(map(_quote, choices)) + "}"
     return parameter(text, [StrOptions(set(choices))], kind, default=default)
 
 
 def flag(text: str, *, default: bool) -> Any:
-    """Declare a switch."""
+    """Declare a parameter that is a switch.
+
+    Parameters
+    ----------
+    text : str
+        What the docstring says of it.
+
+    default : bool
+        Its default.
+
+    Returns
+    -------
+    field : dataclasses.Field
+        What the class assigns to the annotated attribute.
+    """
     return parameter(text, ["boolean"], default=default)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -46,7 +46,7 @@ except ImportError:  # scikit-learn before 1.9: the callback protocol is simply 
     class CallbackSupportMixin:  # type: ignore[no-redef]
         pass
 
-    def with_callbacks(method):  # type: ignore[no-redef,no-untyped-def]
+    def with_callbacks(method):  # type: ignore[no-untyped-def]
         return method
 
 
@@ -109,7 +109,7 @@ class NetworkEstimator(
     def _embedding_names(self) -> list[str]:
         """Return the names of the columns of the vectors of graphs."""
 
-    def _graph_attributes(self) -> dict[str, Hashable | None]:
+    def _graph_attributes(self) -> dict[str, Any]:
         """Return the attributes of networkx graphs that are read."""
         return {"node_label": self.node_label, "node_features": self.node_features}
 
@@ -245,7 +245,7 @@ class NetworkEstimator(
 
     @property
     def history_(self) -> History:
-        """skorch's record of every epoch, as in ``history_[:, "valid_loss"]``."""
+        """The record of every epoch, as in ``history_[:, "valid_loss"]``."""
         return self.net_.history
 
     @property
@@ -267,13 +267,13 @@ class NetworkEstimator(
     @contextmanager
     def _fitted_or_not_at_all(self, is_new: bool) -> Iterator[None]:
         """Leave no half-fitted estimator behind if the fit of a new network fails."""
-        if is_new:
-            vars(self).pop("net_", None)
+        if is_new and hasattr(self, "net_"):
+            del self.net_
         try:
             yield
         except BaseException:
-            if is_new:
-                vars(self).pop("net_", None)
+            if is_new and hasattr(self, "net_"):
+                del self.net_
             raise
 
     def _read_training_data(
@@ -363,7 +363,7 @@ class NetworkEstimator(
     ) -> GraphNet:
         give_up_lost_threads()
         prediction = self._prediction_batches(architecture)
-        return self._net_class(
+        net: GraphNet = self._net_class(
             self._build_module,
             **{f"module__{name}": value for name, value in architecture.items()},
             module__generator=generator,
@@ -384,6 +384,7 @@ class NetworkEstimator(
             device=device,
             verbose=0,  # ProgressLog speaks for us
         ).initialize()
+        return net
 
     def _check_same_network(self, way: str) -> None:
         """Refuse to train a network further that parameters no longer describe."""

@@ -8,13 +8,25 @@ from typing import Any, ClassVar
 
 from torch import nn
 
-from sklofi._parameters import SHARE, choice, count, parameter, split_sections
+from sklofi._parameters import SHARE, choice, count, flag, parameter, split_sections
 from sklofi.graphs._graph_set import GraphSet
 from sklofi.nn._flat import POOLINGS, FlatNetwork
 from sklofi.training._dataset import GraphDataset
 from sklofi.training._edge_batches import EdgeDataset
 from sklofi.training._encoding import NodeEncoder
 from sklofi.training._estimator import NetworkEstimator
+
+__all__ = [
+    "FlatEstimator",
+    "choice",
+    "count",
+    "dropped",
+    "flag",
+    "layers",
+    "parameter",
+    "pooled",
+    "width",
+]
 
 # The most graphs, about how many nodes of them, and numbers that these enter with, in a batch of
 # prediction.
@@ -27,6 +39,25 @@ class FlatEstimator(NetworkEstimator):
     """Base of the estimators around a :class:`FlatNetwork`.
 
     A subclass has a `_network` and declares, as parameters, the arguments of its constructor.
+
+    Examples
+    --------
+    >>> from sklofi.datasets import make_motif_graphs
+    >>> from sklofi.nn import FlatNetwork, Perceptron, pool
+    >>> from sklofi.training import FlatEstimator, NetworkClassifier, width
+    >>> class NodeCounts(FlatNetwork):
+    ...     def __init__(self, n_features, n_outputs, *, n_hidden=8):
+    ...         super().__init__()
+    ...         self.output = Perceptron(n_features, n_hidden, n_outputs)
+    ...
+    ...     def embed(self, graphs, generator=None):
+    ...         return pool(graphs.x, graphs)
+    >>> class NodeCountsClassifier(NetworkClassifier, FlatEstimator):
+    ...     n_hidden: int = width(default=8)
+    ...     _network = NodeCounts
+    >>> graphs, y = make_motif_graphs(40, random_state=0)
+    >>> NodeCountsClassifier(max_epochs=2).fit(graphs, y).predict_proba(graphs).shape
+    (40, 2)
     """
 
     _network: ClassVar[type[FlatNetwork]]
@@ -44,6 +75,8 @@ class FlatEstimator(NetworkEstimator):
     @classmethod
     def _more_sections(cls) -> dict[str, str]:
         """The references of the network, and where its formula is."""
+        if not hasattr(cls, "_network"):
+            return {}
         network = cls._network
         _, sections = split_sections(network.__doc__ or "")
         notes = f"The formula is in the docstring of :class:`sklofi.nn.{network.__name__}`."
@@ -74,20 +107,76 @@ class FlatEstimator(NetworkEstimator):
 def layers(
     text: str = "Number of layers. Each one looks one step further.", *, default: int
 ) -> Any:
-    """Declare the number of layers."""
+    """Declare the parameter for the number of layers.
+
+    Parameters
+    ----------
+    text : str
+        What the docstring says of it.
+
+    default : int
+        Its default.
+
+    Returns
+    -------
+    field : dataclasses.Field
+        What the class assigns to the annotated attribute.
+    """
     return count(text, default=default)
 
 
 def width(text: str = "Width of a node's vector.", *, default: int) -> Any:
-    """Declare the width of vectors."""
+    """Declare the parameter for the width of vectors.
+
+    Parameters
+    ----------
+    text : str
+        What the docstring says of it.
+
+    default : int
+        Its default.
+
+    Returns
+    -------
+    field : dataclasses.Field
+        What the class assigns to the annotated attribute.
+    """
     return count(text, default=default)
 
 
 def dropped(text: str = "Share of numbers that are dropped in training.", *, default: float) -> Any:
-    """Declare dropout."""
+    """Declare the parameter for dropout.
+
+    Parameters
+    ----------
+    text : str
+        What the docstring says of it.
+
+    default : float
+        Its default.
+
+    Returns
+    -------
+    field : dataclasses.Field
+        What the class assigns to the annotated attribute.
+    """
     return parameter(text, SHARE, default=default)
 
 
 def pooled(text: str = "How the vectors of nodes become that of a graph.", *, default: str) -> Any:
-    """Declare the pooling."""
+    """Declare the parameter for the pooling.
+
+    Parameters
+    ----------
+    text : str
+        What the docstring says of it.
+
+    default : str
+        Its default.
+
+    Returns
+    -------
+    field : dataclasses.Field
+        What the class assigns to the annotated attribute.
+    """
     return choice(text, POOLINGS, default=default)

@@ -41,7 +41,9 @@ class SavedNetwork(Task, SavedEstimator):
         """Return a net with random weights."""
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], *, device: str | None = None) -> Self:
+    def load(  # type: ignore[override]
+        cls, path: str | os.PathLike[str], *, device: str | None = None
+    ) -> Self:
         """Read an estimator from a file that :meth:`save` has written.
 
         Nothing is unpickled and no code from the file is run, whatever is in it, and a
