@@ -553,7 +553,7 @@ def test_memory_is_not_saved_and_that_is_told(motifs, path, tmp_path):
         ("classifier", "fitted/__class__"),
         ("classifier", "fitted/_metadata_request"),
         ("classifier", "fitted/_skl_callbacks"),
-        ("FingerprintClassifier", "fitted/_machine"),
+        ("FingerprintClassifier", "fitted/_make_machine"),
         ("FingerprintClassifier", "fitted/estimator_/value/_metadata_request"),
     ],
 )
