@@ -6,10 +6,8 @@ estimators. Networks are trained, stopped, weighted and saved by the same code a
 
 from __future__ import annotations
 
-import sys
 from math import ceil
 from numbers import Real
-from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,29 +17,17 @@ from sklearn.utils._param_validation import Interval
 from sklofi._parameters import AT_LEAST_0, AT_LEAST_1, learning_rate, parameter
 from sklofi._validation import weighted_quantile
 from sklofi.graphs._labels import DEFAULT_EDGE_LABEL
+from sklofi.nn._deep_multisets import DeepMultisets
 from sklofi.nn._dgcnn import DGCNN
 from sklofi.nn._diffpool import DiffPool
 from sklofi.nn._ecc import ECC
-from sklofi.nn._message_passing import GAT, GCN, GIN, SGIN, DeepMultisets, GraphSAGE
+from sklofi.nn._message_passing import GAT, GCN, GIN, SGIN, GraphSAGE
 from sklofi.nn._sfa import SFAGNN
 from sklofi.nn._walk_filters import RWGNN, KerGNN
 from sklofi.training._edge_batches import EdgeDataset
 from sklofi.training._encoding import EdgeEncoder, NodeEncoder
 from sklofi.training._peer import Peer, choice, dropped, layers, parameters, peer, pooled, width
 from sklofi.training._tasks import NetworkClassifier, NetworkRegressor
-
-try:
-    import torch_geometric  # noqa: F401
-except ImportError as error:
-    raise ImportError(
-        "sklofi.baselines needs PyTorch Geometric. Install it with pip install torch_geometric."
-    ) from error
-
-
-NETWORKS = (
-    *(DeepMultisets, GCN, GraphSAGE, GIN, SGIN, GAT, ECC, SFAGNN, DGCNN, DiffPool, RWGNN, KerGNN),
-)
-
 
 # Standard deviation of what RWGNN's sigmoid is given at first.
 INITIAL_SPREAD = 2.0
@@ -371,21 +357,3 @@ class KerGNNClassifier(NetworkClassifier, BaseKerGNN):
 @peer
 class KerGNNRegressor(NetworkRegressor, BaseKerGNN):
     """Egonets compared with learned graphs by walks (Feng et al., 2022), for numbers."""
-
-
-def write_layers() -> None:
-    """Let PyTorch Geometric write its layers now, and clear up after it.
-
-    It writes, compiles and imports a file when a class of layers is first used, and leaves the
-    file behind. Threads that fit at once, and files that are loaded, should find that done.
-    """
-    before = set(sys.modules)
-    with torch.device("meta"):
-        for network in NETWORKS:
-            network(1, 1)
-    for name in set(sys.modules) - before:
-        if name.endswith(("_propagate", "_edge_updater")):
-            Path(str(sys.modules[name].__file__)).unlink(missing_ok=True)
-
-
-write_layers()

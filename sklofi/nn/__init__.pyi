@@ -1,4 +1,5 @@
 from ._count_matrix import CountMatrix as CountMatrix
+from ._deep_multisets import DeepMultisets as DeepMultisets
 from ._dgcnn import DGCNN as DGCNN
 from ._diffpool import DiffPool as DiffPool
 from ._ecc import ECC as ECC
@@ -13,7 +14,6 @@ from ._message_passing import GAT as GAT
 from ._message_passing import GCN as GCN
 from ._message_passing import GIN as GIN
 from ._message_passing import SGIN as SGIN
-from ._message_passing import DeepMultisets as DeepMultisets
 from ._message_passing import GraphSAGE as GraphSAGE
 from ._sfa import SFAGNN as SFAGNN
 from ._walk_filters import RWGNN as RWGNN

@@ -7,10 +7,9 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
-from torch_geometric.nn import SimpleConv
-from torch_geometric.utils import add_self_loops
 
-from sklofi.nn._flat import FlatGraphs, FlatNetwork, Perceptron
+from sklofi.nn._flat import FlatGraphs, Perceptron
+from sklofi.nn._pyg import PyGNetwork
 
 # With fewer rows, nothing is left of them after pooling in pairs and windows of five.
 FEWEST_SORTED = 10
@@ -27,7 +26,7 @@ N_CHANNELS = (16, 32)  # of the two convolutions over the sorted nodes
 SORTED_DECIMALS = 7
 
 
-class DGCNN(FlatNetwork):
+class DGCNN(PyGNetwork):
     r"""Graph convolutions, sorted nodes, and convolutions along the sorted nodes.
 
     Every layer averages over a node and the nodes with an edge to it,
@@ -67,6 +66,8 @@ class DGCNN(FlatNetwork):
     Classification. AAAI 2018.
     """
 
+    pyg_layers = ("SimpleConv",)
+
     def __init__(
         self,
         n_features: int,
@@ -78,6 +79,8 @@ class DGCNN(FlatNetwork):
         n_dense: int = 128,
         dropout: float = 0.5,
     ) -> None:
+        from torch_geometric.nn import SimpleConv
+
         super().__init__()
         self.dropout = dropout
         self.n_sorted = max(n_sorted, FEWEST_SORTED)
@@ -106,6 +109,8 @@ class DGCNN(FlatNetwork):
         In double precision: a small error in the channel that nodes are sorted by can swap
         two of them, and that is not a small error any more.
         """
+        from torch_geometric.utils import add_self_loops
+
         edge_index, _ = add_self_loops(graphs.edge_index, num_nodes=len(graphs.x))
         x = graphs.x.double()
         outputs = []

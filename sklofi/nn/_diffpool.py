@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from math import ceil
 from typing import Any
@@ -9,14 +10,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
-from torch_geometric.nn import DenseSAGEConv, SAGEConv, SimpleConv
 
-from sklofi.nn._flat import FlatGraphs, FlatNetwork, Norm, Outputs, Perceptron, pool
+from sklofi.nn._flat import FlatGraphs, Norm, Outputs, Perceptron, pool
+from sklofi.nn._pyg import PyGNetwork
 
 DENSE_POOLINGS: dict[str, Any] = {"sum": torch.sum, "mean": torch.mean, "max": torch.amax}
 
 
-class DiffPool(FlatNetwork):
+class DiffPool(PyGNetwork):
     r"""GraphSAGE, whose nodes are merged into clusters level by level.
 
     On each level :math:`l`, one stack of GraphSAGE layers describes the nodes and another
@@ -78,6 +79,8 @@ class DiffPool(FlatNetwork):
     Representation Learning with Differentiable Pooling. NeurIPS 2018.
     """
 
+    pyg_layers = ("SAGEConv", "SimpleConv")
+
     def __init__(
         self,
         n_features: int,
@@ -94,6 +97,8 @@ class DiffPool(FlatNetwork):
         dropout: float = 0.0,
         penalty: float = 1.0,
     ) -> None:
+        from torch_geometric.nn import DenseSAGEConv, SAGEConv, SimpleConv
+
         super().__init__()
         self.dropout = dropout
         self.pooling = pooling
@@ -171,9 +176,7 @@ class SageStack(nn.Module):
     The convolution is that of PyTorch Geometric for a list of edges or for dense matrices.
     """
 
-    def __init__(
-        self, convolution: type[SAGEConv] | type[DenseSAGEConv], widths: list[int]
-    ) -> None:
+    def __init__(self, convolution: Callable[[int, int], nn.Module], widths: list[int]) -> None:
         super().__init__()
         self.layers = nn.ModuleList(convolution(*shape) for shape in pairwise(widths))
         self.norms = nn.ModuleList(Norm(width) for width in widths[1:-1])

@@ -9,64 +9,12 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
-from torch_geometric.nn import GATConv, GCNConv, GINConv, SAGEConv
-from torch_geometric.nn.conv.gcn_conv import gcn_norm
 
 from sklofi.nn._flat import ALL, LAYERS, FlatGraphs, Norm, Perceptron, StackedNetwork, drop, widths
+from sklofi.nn._pyg import PyGNetwork
 
 
-class DeepMultisets(StackedNetwork):
-    r"""A graph as the multiset of its nodes, without edges.
-
-    .. math::
-        h_G = \sum_{v \in G} \phi(x_v), \qquad y_G = \rho(h_G)
-
-    with perceptrons :math:`\phi` of `n_layers` layers and :math:`\rho` of two.
-
-    Parameters
-    ----------
-    n_features, n_outputs : int
-        Width of nodes and of outputs.
-
-    n_layers : int, default=1
-        Layers over nodes.
-
-    n_hidden : int, default=128
-        Width of the hidden layers.
-
-    dropout : float, default=0.0
-        Share of hidden numbers that are dropped in training.
-
-    pooling : {"sum", "mean", "max"}, default="sum"
-        How nodes become a graph.
-
-    References
-    ----------
-    M. Zaheer, S. Kottur, S. Ravanbakhsh, B. Poczos, R. Salakhutdinov, A. Smola, Deep Sets,
-    NeurIPS 2017; as in F. Errica, M. Podda, D. Bacciu, A. Micheli, A Fair Comparison of
-    Graph Neural Networks for Graph Classification, ICLR 2020.
-    """
-
-    def __init__(
-        self,
-        n_features: int,
-        n_outputs: int,
-        *,
-        n_layers: int = 1,
-        n_hidden: int = 128,
-        dropout: float = 0.0,
-        pooling: str = "sum",
-    ) -> None:
-        layers = [nn.Linear(*width) for width in widths(n_features, n_hidden, n_layers)]
-        output = Perceptron(n_hidden, n_hidden, n_outputs, dropout)
-        super().__init__(layers, output, dropout=dropout, pooling=pooling)
-        self.numbers_per_node = 3 * n_layers * n_hidden
-
-    def edges(self, graphs: FlatGraphs) -> tuple[Tensor | None, ...]:
-        return ()
-
-
-class GCN(StackedNetwork):
+class GCN(PyGNetwork, StackedNetwork):
     r"""Graph convolutional network.
 
     .. math::
@@ -99,6 +47,8 @@ class GCN(StackedNetwork):
     ICLR 2017.
     """
 
+    pyg_layers = ("GCNConv",)
+
     def __init__(
         self,
         n_features: int,
@@ -109,6 +59,8 @@ class GCN(StackedNetwork):
         dropout: float = 0.0,
         pooling: str = "mean",
     ) -> None:
+        from torch_geometric.nn import GCNConv
+
         # The weights of edges are the same in all layers: `edges` finds them once.
         layers = [
             GCNConv(*width, normalize=False) for width in widths(n_features, n_hidden, n_layers)
@@ -120,10 +72,12 @@ class GCN(StackedNetwork):
         self.numbers_per_node = 4 * n_layers * n_hidden + self.numbers_per_edge
 
     def edges(self, graphs: FlatGraphs) -> tuple[Tensor | None, ...]:
+        from torch_geometric.nn.conv.gcn_conv import gcn_norm
+
         return gcn_norm(graphs.edge_index, num_nodes=len(graphs.x), dtype=graphs.x.dtype)
 
 
-class GraphSAGE(StackedNetwork):
+class GraphSAGE(PyGNetwork, StackedNetwork):
     r"""Sample and aggregate, here with all neighbors instead of a sample.
 
     .. math::
@@ -162,6 +116,7 @@ class GraphSAGE(StackedNetwork):
     """
 
     pooled = LAYERS
+    pyg_layers = ("SAGEConv",)
 
     def __init__(
         self,
@@ -174,6 +129,8 @@ class GraphSAGE(StackedNetwork):
         dropout: float = 0.0,
         pooling: str = "max",
     ) -> None:
+        from torch_geometric.nn import SAGEConv
+
         layers = [
             SAGEConv(*width, aggr=aggregation, project=aggregation == "max")
             for width in widths(n_features, n_hidden, n_layers)
@@ -195,25 +152,34 @@ class NormedPerceptron(nn.Sequential):
         return x
 
 
-class GINLayer(GINConv):
+class GINLayer(nn.Module):
     """A GIN convolution whose update is a perceptron with batch normalization."""
 
+    eps: Tensor
+
     def __init__(self, n_inputs: int, n_hidden: int, train_eps: bool) -> None:
-        update = NormedPerceptron(
+        from torch_geometric.nn import SimpleConv
+
+        super().__init__()
+        self.neighbors = SimpleConv(aggr="sum")
+        self.nn = NormedPerceptron(  # as GINConv calls it, and files of saved networks
             nn.Linear(n_inputs, n_hidden),
             Norm(n_hidden),
             nn.ReLU(),
             nn.Linear(n_hidden, n_hidden),
             Norm(n_hidden),
         )
-        super().__init__(update, train_eps=train_eps)
+        if train_eps:
+            self.eps = nn.Parameter(torch.zeros(1))
+        else:
+            self.register_buffer("eps", torch.zeros(1))
 
     def reset_parameters_(self, generator: torch.Generator | None = None) -> None:
-        self.eps.zero_()  # a buffer if it is not trained
+        self.eps.zero_()
 
     def forward(self, x: Tensor, edge_index: Tensor, weight: Tensor | None = None) -> Tensor:
-        near = self.propagate(edge_index, x=(x, x))  # (n_nodes, n_inputs)
-        return self.nn(near + (1 + self.eps) * x, weight)
+        near = self.neighbors(x, edge_index)  # (n_nodes, n_inputs)
+        return self.nn(near + (1 + self.eps) * x, weight)  # (n_nodes, n_hidden)
 
 
 class Readout(nn.Linear):
@@ -228,7 +194,7 @@ class Readout(nn.Linear):
         nn.init.zeros_(self.bias)
 
 
-class GIN(StackedNetwork):
+class GIN(PyGNetwork, StackedNetwork):
     r"""Graph isomorphism network.
 
     .. math::
@@ -269,6 +235,7 @@ class GIN(StackedNetwork):
     """
 
     pooled = ALL
+    pyg_layers = ("SimpleConv",)
     drops_nodes = False
     layer_class: type[GINLayer] = GINLayer
 
@@ -304,9 +271,9 @@ class SGINLayer(GINLayer):
     def forward(  # type: ignore[override]
         self, x: Tensor, edge_index: Tensor, n_returns: Tensor, weight: Tensor | None = None
     ) -> Tensor:
-        near = self.propagate(edge_index, x=(x, x))  # (n_nodes, n_inputs)
+        near = self.neighbors(x, edge_index)  # (n_nodes, n_inputs)
         # All walks of two steps, without those that lead back to where they began.
-        far = self.propagate(edge_index, x=(near, near)) - n_returns * x
+        far = self.neighbors(near, edge_index) - n_returns * x
         return self.nn((1 + self.eps) * x + near + far, weight)
 
 
@@ -370,7 +337,7 @@ def count_returns(graphs: FlatGraphs) -> Tensor:
     return n_returns.index_add(0, target, n_back.to(graphs.x.dtype))[:, None]
 
 
-class GAT(StackedNetwork):
+class GAT(PyGNetwork, StackedNetwork):
     r"""Graph attention network.
 
     .. math::
@@ -409,6 +376,8 @@ class GAT(StackedNetwork):
     Networks, ICLR 2018.
     """
 
+    pyg_layers = ("GATConv",)
+
     def __init__(
         self,
         n_features: int,
@@ -420,6 +389,8 @@ class GAT(StackedNetwork):
         dropout: float = 0.0,
         pooling: str = "mean",
     ) -> None:
+        from torch_geometric.nn import GATConv
+
         n_all = n_heads * n_hidden
         layers = [
             GATConv(n_inputs, n_hidden, heads=n_heads)

@@ -19,6 +19,7 @@ from stacks import (
     scramble_,
 )
 from torch import nn
+from torch_geometric.nn import GINConv
 
 from sklofi.nn import ECC, GAT, GCN, GIN, SFAGNN, SGIN, DeepMultisets, FlatGraphs, GraphSAGE
 from sklofi.nn._message_passing import count_returns
@@ -115,6 +116,17 @@ def test_gin_zero_weighs_a_node_as_its_neighbors():
     assert [layer.eps.tolist() for layer in build(GIN, n_layers=2).layers] == [[0.0], [0.0]]
     n_parameters = [len(list(build(GIN, train_eps=t).parameters())) for t in (False, True)]
     assert n_parameters[1] == n_parameters[0] + 4
+
+
+def test_gin_layers_equal_those_of_pytorch_geometric(generator):
+    layer = build(GIN, n_layers=1, n_hidden=4, train_eps=True).layers[0]
+    with torch.no_grad():
+        layer.eps.fill_(0.5)
+    x = torch.randn(5, 3, generator=generator, dtype=layer.eps.dtype)
+    edges = torch.tensor([[0, 1, 1, 2, 4, 4], [1, 0, 2, 1, 4, 3]])
+    published = GINConv(layer.nn, train_eps=True).to(x.dtype)
+    published.load_state_dict(layer.state_dict())
+    assert torch.equal(layer(x, edges), published(x, edges))
 
 
 def test_sgin_equals_gin_over_walks_of_one_and_two_steps(graphs, generator):
