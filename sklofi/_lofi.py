@@ -14,8 +14,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 
 from sklofi._parameters import AT_LEAST_0, AT_LEAST_1, network_estimator, parameter
 from sklofi._validation import weighted_mean_and_scale
-from sklofi.nn._lofi import HISTOGRAM_KERNELS
-from sklofi.nn._lofi_network import POOLINGS, READOUTS, LoFINetwork
+from sklofi.nn._choices import HISTOGRAM_KERNELS, POOLINGS, READOUTS
+from sklofi.nn._lofi_network import LoFINetwork
 from sklofi.training._dataset import BatchLoader
 from sklofi.training._egonet_batches import EgonetDataset
 from sklofi.training._estimator import BaseNetwork

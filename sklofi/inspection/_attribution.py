@@ -23,13 +23,9 @@ from sklofi.graphs._graph_set import GraphSet
 from sklofi.graphs._input import as_graph_set
 from sklofi.inspection._fitted import check_place, fitted_lofi
 from sklofi.inspection._quadrature import Floats, Integrals, Ints, integrate
-from sklofi.nn._lofi_autograd import standardize
+from sklofi.nn._lofi_autograd import NUMBERS_IN_CACHE, standardize
 from sklofi.nn._lofi_network import LoFINetwork
 from sklofi.training._egonet_batches import EgonetBatch
-
-# Numbers in an array of a layer that stays in the cache of a core (2 MiB).
-PIECE_SIZE = 2**19
-
 
 # What a member of an egonet takes, twice: column, count, and where it is copied from.
 NUMBERS_PER_MEMBER = 8
@@ -320,7 +316,7 @@ def _columns(estimator: BaseLoFI, target: Any, n_graphs: int) -> Tensor | None:
 
 def _max_rows(module: LoFINetwork) -> int:
     """How many nodes are computed together."""
-    return max(1, PIECE_SIZE // module.layers[0].histogram.numel())  # type: ignore[operator]
+    return max(1, NUMBERS_IN_CACHE // module.layers[0].histogram.numel())  # type: ignore[operator]
 
 
 def _integrate(
@@ -354,7 +350,7 @@ def _integrate(
 
     def evaluate(graphs: Ints, t: Floats) -> tuple[Floats, Floats]:
         # In pieces that take as much memory as a batch may, or of about one graph.
-        piece = np.cumsum(numbers[graphs]) // max(PIECE_SIZE, int(numbers.max()))
+        piece = np.cumsum(numbers[graphs]) // max(NUMBERS_IN_CACHE, int(numbers.max()))
         bounds = [0, *(np.flatnonzero(np.diff(piece)) + 1).tolist(), len(graphs)]
         parts = [evaluate_some(graphs[i:j], t[i:j]) for i, j in pairwise(bounds)]
         values, gradients = zip(*parts, strict=True)
@@ -384,12 +380,12 @@ def _derive_by_nodes_and_mask(
     mask: int,
 ) -> tuple[Tensor, Sequence[Tensor]]:
     """The same, and the derivatives by the presence of nodes for one mask alone."""
-    between = module._between()
+    between = module.node_constants()
     is_mask = torch.arange(module.node_mean.shape[1], device=batch.x.device) == mask
     for_mask = presence.detach().clone().requires_grad_()
     x = batch.x
     outputs: list[Tensor] = []
-    for depth, egonets in enumerate(module._per_layer(batch.egonets)):
+    for depth, egonets in enumerate(module.per_layer(batch.egonets)):
         if depth > 0:
             x = standardize(outputs[-1], between[depth - 1])
         there = presence

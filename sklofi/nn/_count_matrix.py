@@ -14,6 +14,40 @@ from torch.nn import functional as F
 _SUM = 0
 
 
+def take_rows(offsets: Tensor, segments: Tensor) -> tuple[Tensor, Tensor]:
+    """Positions of the items of some segments of a flat array, and their new offsets.
+
+    >>> take_rows(torch.tensor([0, 2, 5, 6]), torch.tensor([2, 0]))
+    (tensor([5, 0, 1]), tensor([0, 1, 3]))
+    """
+    starts = offsets[segments].long()
+    lengths = offsets[segments + 1].long() - starts
+    taken = F.pad(lengths.cumsum(0), (1, 0))
+    shift = (starts - taken[:-1]).repeat_interleave(lengths)
+    return torch.arange(len(shift), device=shift.device) + shift, taken
+
+
+def refuse_second_derivatives() -> None:
+    # Autograd records a backward only for create_graph=True.
+    if torch.is_grad_enabled():
+        raise RuntimeError(
+            "A CountMatrix has no second derivatives (create_graph=True); a LoFILayer has them"
+            " if egonets are a sparse tensor."
+        )
+
+
+class _Product(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, matrix: CountMatrix, x: Tensor) -> Tensor:
+        ctx.matrix = matrix
+        return matrix.sum_rows(x)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[None, Tensor]:
+        refuse_second_derivatives()
+        return None, ctx.matrix.sum_rows_backward(gradient)
+
+
 @dataclass(frozen=True, eq=False)
 class CountMatrix:
     """Sparse matrix of counts, for products with dense matrices that have gradients.
@@ -149,37 +183,3 @@ class CountMatrix:
         if self.transposed is None:
             raise RuntimeError("This CountMatrix was made without its transpose.")
         return self.transposed.sum_rows(gradient.contiguous())
-
-
-def take_rows(offsets: Tensor, segments: Tensor) -> tuple[Tensor, Tensor]:
-    """Positions of the items of some segments of a flat array, and their new offsets.
-
-    >>> take_rows(torch.tensor([0, 2, 5, 6]), torch.tensor([2, 0]))
-    (tensor([5, 0, 1]), tensor([0, 1, 3]))
-    """
-    starts = offsets[segments].long()
-    lengths = offsets[segments + 1].long() - starts
-    taken = F.pad(lengths.cumsum(0), (1, 0))
-    shift = (starts - taken[:-1]).repeat_interleave(lengths)
-    return torch.arange(len(shift), device=shift.device) + shift, taken
-
-
-class _Product(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, matrix: CountMatrix, x: Tensor) -> Tensor:
-        ctx.matrix = matrix
-        return matrix.sum_rows(x)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[None, Tensor]:
-        _refuse_second_derivatives()
-        return None, ctx.matrix.sum_rows_backward(gradient)
-
-
-def _refuse_second_derivatives() -> None:
-    # Autograd records a backward only for create_graph=True.
-    if torch.is_grad_enabled():
-        raise RuntimeError(
-            "A CountMatrix has no second derivatives (create_graph=True); a LoFILayer has them"
-            " if egonets are a sparse tensor."
-        )

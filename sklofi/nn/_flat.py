@@ -16,8 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-POOLINGS = ("sum", "mean", "max")
-
+from sklofi.nn._choices import POOLINGS, check_choice
 
 # Sums over neighbors grow with each layer, by the degree of hubs. What is above this bound
 # is cut, so that squares (in variances) and products with weights stay finite in 32 bits.
@@ -332,20 +331,23 @@ class Perceptron(nn.Module):
         return self.output(drop(x, self.dropout, self.training, generator))
 
 
+def dropout_mask(x: Tensor, share: float, generator: torch.Generator | None = None) -> Tensor:
+    """Return factors of the shape of x: 0 for a share of its numbers, and 1 / (1 - share)."""
+    return torch.empty_like(x).bernoulli_(1 - share, generator=generator) / (1 - share)
+
+
 def drop(
     x: Tensor, share: float, training: bool, generator: torch.Generator | None = None
 ) -> Tensor:
-    """As functional.dropout, which cannot be given a generator."""
+    """Drop a share of numbers in training, as functional.dropout, but with a generator."""
     if not training or share == 0:
         return x
-    keep = torch.empty_like(x).bernoulli_(1 - share, generator=generator)
-    return x * (keep / (1 - share))
+    return x * dropout_mask(x, share, generator)
 
 
 def pool(x: Tensor, graphs: FlatGraphs, how: str = "sum") -> Tensor:
     """Vectors of graphs from those of their nodes: their sum, mean or maximum."""
-    if how not in POOLINGS:
-        raise ValueError(f"pooling has to be one of {POOLINGS}, got {how!r}.")
+    check_choice("pooling", how, POOLINGS)
     zeros = x.new_zeros(graphs.n_graphs, x.shape[1])
     if how == "max":
         index = graphs.graph[:, None].expand_as(x)

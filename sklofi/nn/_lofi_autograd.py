@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sklofi.nn._count_matrix import CountMatrix, _refuse_second_derivatives
+from sklofi.nn._count_matrix import CountMatrix, refuse_second_derivatives
 
 LayerParameters = tuple[Tensor, Tensor, Tensor]  # dictionary, histogram, temperature
 
@@ -27,7 +27,193 @@ EPS = 1e-12
 
 
 # Numbers in an array that stays in the cache of a core (2 MiB).
-PIECE_SIZE = 2**19
+NUMBERS_IN_CACHE = 2**19
+
+
+def _unit(x: Tensor) -> tuple[Tensor, Tensor]:
+    """Unit vectors and the norms of the vectors."""
+    norm = torch.linalg.vector_norm(x, dim=-1, keepdim=True).clamp_min_(EPS)
+    return x / norm, norm
+
+
+def _stretched(dictionary: Tensor, temperature: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Unit words times their temperature, which saves stretching all the cosines."""
+    norm = torch.linalg.vector_norm(dictionary, dim=-1, keepdim=True).clamp_min_(EPS)
+    stretch = temperature.view(-1, 1, 1) / norm
+    return (dictionary * stretch).transpose(0, 1).flatten(0, 1), norm, stretch
+
+
+def _by_word(numbers: Tensor, histogram: Tensor) -> Tensor:
+    """Numbers for all words of all masks, as an array of shape (n_rows, n_words, n_masks).
+
+    The masks come last, because there are often more of them than words: along an axis as
+    short as 8, torch's softmax is 20 times slower on processors with long registers.
+    """
+    return numbers.view(-1, *histogram.T.shape)
+
+
+def _fit(h: Tensor, histogram: Tensor, kernel: str) -> Tensor:
+    """The kernel of soft histograms and the learned one, which is then subtracted from h."""
+    h = _by_word(h, histogram)
+    mass = None if kernel == "l1" else h.sum(1).add_(histogram.abs().sum(-1))
+    h -= histogram.T
+    difference = h.abs().sum(1)
+    if mass is None:
+        return torch.rsub(difference, 1, alpha=0.5)  # 1 - difference / 2
+    return mass.sub_(difference).div_(2)
+
+
+def _compare(
+    x: Tensor,
+    egonets: CountMatrix,
+    kernel: str,
+    dictionary: Tensor,
+    histogram: Tensor,
+    temperature: Tensor,
+) -> tuple[Tensor, tuple[Tensor, ...]]:
+    """The output of a layer, and what its derivative needs."""
+    x, x_norm = _unit(x)
+    words, word_norm, stretch = _stretched(dictionary, temperature)
+    assignment = torch.softmax(_by_word(x @ words.T, histogram), dim=1).flatten(1)
+    h = egonets.sum_rows(assignment)
+    z = _fit(h, histogram, kernel)
+    return z, (x, x_norm, words, dictionary, word_norm, stretch, histogram, assignment, h)
+
+
+def _compare_in_pieces(
+    x: Tensor,
+    egonets: CountMatrix,
+    kernel: str,
+    dictionary: Tensor,
+    histogram: Tensor,
+    temperature: Tensor,
+) -> Tensor:
+    """The output of a layer, computed some rows at a time, which stay in the cache."""
+    n_rows = max(1, NUMBERS_IN_CACHE // histogram.numel())
+    if x.device.type != "cpu" or max(len(x), len(egonets)) <= n_rows:
+        return _compare(x, egonets, kernel, dictionary, histogram, temperature)[0]
+    x, _ = _unit(x)
+    words, _, _ = _stretched(dictionary, temperature)
+    assignment = x.new_empty(len(x), histogram.numel())
+    for some, result in zip(x.split(n_rows), assignment.split(n_rows), strict=True):
+        logits = _by_word(some @ words.T, histogram)
+        torch.softmax(logits, dim=1, out=_by_word(result, histogram))
+    pieces = egonets.pieces(n_rows)
+    return torch.cat([_fit(piece.sum_rows(assignment), histogram, kernel) for piece in pieces])
+
+
+def _compare_backward(
+    d_z: Tensor,
+    saved: tuple[Tensor, ...],
+    egonets: CountMatrix,
+    kernel: str,
+    presence: Tensor | None,
+    *,
+    needs_d_x: bool,
+    needs_d_parameters: bool,
+) -> tuple[Tensor | None, ...]:
+    """Gradients with respect to the input, the presence and the parameters of a layer."""
+    x, x_norm, words, dictionary, word_norm, stretch, histogram, assignment, difference = saved
+    half = d_z / 2
+    d_h = _by_word(difference, histogram).sign()
+    d_h *= half.neg().unsqueeze(1)
+    d_assignment = egonets.sum_rows_backward(d_h.view_as(difference))
+    d_presence = None
+    if presence is not None:
+        d_presence = torch.linalg.vecdot(d_assignment, assignment)
+        if kernel == "intersection":  # besides, it adds to the mass of h
+            d_presence += egonets.sum_rows_backward(half.sum(-1, keepdim=True))[:, 0]
+    if not (needs_d_x or needs_d_parameters):
+        return None, d_presence, None, None, None
+    d_logits = torch._softmax_backward_data(
+        _by_word(d_assignment, histogram), _by_word(assignment, histogram), 1, assignment.dtype
+    ).view_as(assignment)
+    if presence is not None:
+        d_logits *= presence[:, None]
+    d_x = None
+    if needs_d_x:
+        # Of a unit vector only the part of a gradient that turns it counts.
+        d_x = d_logits @ words
+        d_x = d_x.addcmul_(x, (d_x * x).sum(-1, keepdim=True), value=-1).div_(x_norm)
+    if not needs_d_parameters:
+        return d_x, d_presence, None, None, None
+    d_histogram = d_h.sum(0).neg_().T.contiguous()
+    if kernel == "intersection":
+        # The mass of h is the size of the egonet: it does not depend on the words.
+        d_histogram += histogram.sign() * half.sum(0).unsqueeze(-1)
+    # The same for words; the part along a stretched word is the gradient of its stretch.
+    d_words = _by_word(x.T @ d_logits, histogram).permute(2, 1, 0).contiguous()
+    unit_words = dictionary / word_norm
+    along = (d_words * unit_words).sum(-1, keepdim=True)
+    d_dictionary = d_words.addcmul_(unit_words, along, value=-1).mul_(stretch)
+    return d_x, d_presence, d_dictionary, d_histogram, along.sum((1, 2))
+
+
+def standardize(x: Tensor, constants: Constants) -> Tensor:
+    mean, scale = constants
+    return (x - mean) / scale
+
+
+class _FastLoFI(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        x: Tensor,
+        egonets: Sequence[CountMatrix],
+        graphs: Sequence[CountMatrix] | None,
+        kernel: str,
+        between: Sequence[Constants],
+        presence: Tensor | None,
+        *parameters: Tensor,
+    ) -> tuple[Tensor, ...]:
+        outputs: list[Tensor] = []
+        saved: list[Tensor] = []
+        for depth, matrix in enumerate(egonets):
+            if presence is not None:
+                matrix = matrix.scale_columns(presence)
+            z, intermediates = _compare(x, matrix, kernel, *parameters[3 * depth : 3 * depth + 3])
+            outputs.append(z if graphs is None else graphs[depth].sum_rows(z))
+            saved += intermediates
+            if depth < len(egonets) - 1:
+                x = standardize(z, between[depth])
+        ctx.save_for_backward(*saved)
+        ctx.egonets, ctx.graphs, ctx.kernel, ctx.between = egonets, graphs, kernel, between
+        ctx.presence = presence
+        ctx.set_materialize_grads(False)
+        return tuple(outputs)
+
+    @staticmethod
+    def backward(ctx: Any, *d_outputs: Tensor | None) -> tuple[Any, ...]:
+        refuse_second_derivatives()
+        n_layers = len(d_outputs)
+        all_saved = ctx.saved_tensors
+        n_saved = len(all_saved) // n_layers
+        d_parameters: list[Tensor | None] = []
+        d_x = d_presence = None
+        for depth in reversed(range(n_layers)):
+            d_z = d_outputs[depth]
+            if d_z is not None and ctx.graphs is not None:
+                d_z = ctx.graphs[depth].sum_rows_backward(d_z)
+            if d_x is not None:
+                d_x = d_x.div_(ctx.between[depth][1])
+                d_z = d_x if d_z is None else d_x.add_(d_z)
+            if d_z is None:  # nobody has asked for this layer's output
+                d_parameters[:0] = [None, None, None]
+                continue
+            saved = all_saved[n_saved * depth : n_saved * (depth + 1)]
+            d_x, d_layer_presence, *d_layer = _compare_backward(
+                d_z,
+                saved,
+                ctx.egonets[depth],
+                ctx.kernel,
+                ctx.presence,
+                needs_d_x=depth > 0 or ctx.needs_input_grad[0],
+                needs_d_parameters=any(ctx.needs_input_grad[-3 * n_layers :]),
+            )
+            d_parameters[:0] = d_layer
+            if d_layer_presence is not None:
+                d_presence = d_layer_presence + (0 if d_presence is None else d_presence)
+        return d_x, None, None, None, None, d_presence, *d_parameters
 
 
 def fast_lofi(
@@ -83,189 +269,3 @@ def fast_lofi(
     if graphs is None:
         return tuple(outputs)
     return tuple(matrix.sum_rows(z) for matrix, z in zip(graphs, outputs, strict=True))
-
-
-def standardize(x: Tensor, constants: Constants) -> Tensor:
-    mean, scale = constants
-    return (x - mean) / scale
-
-
-class _FastLoFI(torch.autograd.Function):
-    @staticmethod
-    def forward(
-        ctx: Any,
-        x: Tensor,
-        egonets: Sequence[CountMatrix],
-        graphs: Sequence[CountMatrix] | None,
-        kernel: str,
-        between: Sequence[Constants],
-        presence: Tensor | None,
-        *parameters: Tensor,
-    ) -> tuple[Tensor, ...]:
-        outputs: list[Tensor] = []
-        saved: list[Tensor] = []
-        for depth, matrix in enumerate(egonets):
-            if presence is not None:
-                matrix = matrix.scale_columns(presence)
-            z, intermediates = _compare(x, matrix, kernel, *parameters[3 * depth : 3 * depth + 3])
-            outputs.append(z if graphs is None else graphs[depth].sum_rows(z))
-            saved += intermediates
-            if depth < len(egonets) - 1:
-                x = standardize(z, between[depth])
-        ctx.save_for_backward(*saved)
-        ctx.egonets, ctx.graphs, ctx.kernel, ctx.between = egonets, graphs, kernel, between
-        ctx.presence = presence
-        ctx.set_materialize_grads(False)
-        return tuple(outputs)
-
-    @staticmethod
-    def backward(ctx: Any, *d_outputs: Tensor | None) -> tuple[Any, ...]:
-        _refuse_second_derivatives()
-        n_layers = len(d_outputs)
-        all_saved = ctx.saved_tensors
-        n_saved = len(all_saved) // n_layers
-        d_parameters: list[Tensor | None] = []
-        d_x = d_presence = None
-        for depth in reversed(range(n_layers)):
-            d_z = d_outputs[depth]
-            if d_z is not None and ctx.graphs is not None:
-                d_z = ctx.graphs[depth].sum_rows_backward(d_z)
-            if d_x is not None:
-                d_x = d_x.div_(ctx.between[depth][1])
-                d_z = d_x if d_z is None else d_x.add_(d_z)
-            if d_z is None:  # nobody has asked for this layer's output
-                d_parameters[:0] = [None, None, None]
-                continue
-            saved = all_saved[n_saved * depth : n_saved * (depth + 1)]
-            d_x, d_layer_presence, *d_layer = _compare_backward(
-                d_z,
-                saved,
-                ctx.egonets[depth],
-                ctx.kernel,
-                ctx.presence,
-                needs_d_x=depth > 0 or ctx.needs_input_grad[0],
-                needs_d_parameters=any(ctx.needs_input_grad[-3 * n_layers :]),
-            )
-            d_parameters[:0] = d_layer
-            if d_layer_presence is not None:
-                d_presence = d_layer_presence + (0 if d_presence is None else d_presence)
-        return d_x, None, None, None, None, d_presence, *d_parameters
-
-
-def _compare(
-    x: Tensor,
-    egonets: CountMatrix,
-    kernel: str,
-    dictionary: Tensor,
-    histogram: Tensor,
-    temperature: Tensor,
-) -> tuple[Tensor, tuple[Tensor, ...]]:
-    """The output of a layer, and what its derivative needs."""
-    x, x_norm = _unit(x)
-    words, word_norm, stretch = _stretched(dictionary, temperature)
-    assignment = torch.softmax(_by_word(x @ words.T, histogram), dim=1).flatten(1)
-    h = egonets.sum_rows(assignment)
-    z = _fit(h, histogram, kernel)
-    return z, (x, x_norm, words, dictionary, word_norm, stretch, histogram, assignment, h)
-
-
-def _compare_in_pieces(
-    x: Tensor,
-    egonets: CountMatrix,
-    kernel: str,
-    dictionary: Tensor,
-    histogram: Tensor,
-    temperature: Tensor,
-) -> Tensor:
-    """The output of a layer, computed some rows at a time, which stay in the cache."""
-    n_rows = max(1, PIECE_SIZE // histogram.numel())
-    if x.device.type != "cpu" or max(len(x), len(egonets)) <= n_rows:
-        return _compare(x, egonets, kernel, dictionary, histogram, temperature)[0]
-    x, _ = _unit(x)
-    words, _, _ = _stretched(dictionary, temperature)
-    assignment = x.new_empty(len(x), histogram.numel())
-    for some, result in zip(x.split(n_rows), assignment.split(n_rows), strict=True):
-        logits = _by_word(some @ words.T, histogram)
-        torch.softmax(logits, dim=1, out=_by_word(result, histogram))
-    pieces = egonets.pieces(n_rows)
-    return torch.cat([_fit(piece.sum_rows(assignment), histogram, kernel) for piece in pieces])
-
-
-def _unit(x: Tensor) -> tuple[Tensor, Tensor]:
-    """Unit vectors and the norms of the vectors."""
-    norm = torch.linalg.vector_norm(x, dim=-1, keepdim=True).clamp_min_(EPS)
-    return x / norm, norm
-
-
-def _stretched(dictionary: Tensor, temperature: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Unit words times their temperature, which saves stretching all the cosines."""
-    norm = torch.linalg.vector_norm(dictionary, dim=-1, keepdim=True).clamp_min_(EPS)
-    stretch = temperature.view(-1, 1, 1) / norm
-    return (dictionary * stretch).transpose(0, 1).flatten(0, 1), norm, stretch
-
-
-def _by_word(numbers: Tensor, histogram: Tensor) -> Tensor:
-    """Numbers for all words of all masks, as an array of shape (n_rows, n_words, n_masks).
-
-    The masks come last, because there are often more of them than words: along an axis as
-    short as 8, torch's softmax is 20 times slower on processors with long registers.
-    """
-    return numbers.view(-1, *histogram.T.shape)
-
-
-def _fit(h: Tensor, histogram: Tensor, kernel: str) -> Tensor:
-    """The kernel of soft histograms and the learned one, which is then subtracted from h."""
-    h = _by_word(h, histogram)
-    mass = None if kernel == "l1" else h.sum(1).add_(histogram.abs().sum(-1))
-    h -= histogram.T
-    difference = h.abs().sum(1)
-    if mass is None:
-        return torch.rsub(difference, 1, alpha=0.5)  # 1 - difference / 2
-    return mass.sub_(difference).div_(2)
-
-
-def _compare_backward(
-    d_z: Tensor,
-    saved: tuple[Tensor, ...],
-    egonets: CountMatrix,
-    kernel: str,
-    presence: Tensor | None,
-    *,
-    needs_d_x: bool,
-    needs_d_parameters: bool,
-) -> tuple[Tensor | None, ...]:
-    """Gradients with respect to the input, the presence and the parameters of a layer."""
-    x, x_norm, words, dictionary, word_norm, stretch, histogram, assignment, difference = saved
-    half = d_z / 2
-    d_h = _by_word(difference, histogram).sign()
-    d_h *= half.neg().unsqueeze(1)
-    d_assignment = egonets.sum_rows_backward(d_h.view_as(difference))
-    d_presence = None
-    if presence is not None:
-        d_presence = torch.linalg.vecdot(d_assignment, assignment)
-        if kernel == "intersection":  # besides, it adds to the mass of h
-            d_presence += egonets.sum_rows_backward(half.sum(-1, keepdim=True))[:, 0]
-    if not (needs_d_x or needs_d_parameters):
-        return None, d_presence, None, None, None
-    d_logits = torch._softmax_backward_data(
-        _by_word(d_assignment, histogram), _by_word(assignment, histogram), 1, assignment.dtype
-    ).view_as(assignment)
-    if presence is not None:
-        d_logits *= presence[:, None]
-    d_x = None
-    if needs_d_x:
-        # Of a unit vector only the part of a gradient that turns it counts.
-        d_x = d_logits @ words
-        d_x = d_x.addcmul_(x, (d_x * x).sum(-1, keepdim=True), value=-1).div_(x_norm)
-    if not needs_d_parameters:
-        return d_x, d_presence, None, None, None
-    d_histogram = d_h.sum(0).neg_().T.contiguous()
-    if kernel == "intersection":
-        # The mass of h is the size of the egonet: it does not depend on the words.
-        d_histogram += histogram.sign() * half.sum(0).unsqueeze(-1)
-    # The same for words; the part along a stretched word is the gradient of its stretch.
-    d_words = _by_word(x.T @ d_logits, histogram).permute(2, 1, 0).contiguous()
-    unit_words = dictionary / word_norm
-    along = (d_words * unit_words).sum(-1, keepdim=True)
-    d_dictionary = d_words.addcmul_(unit_words, along, value=-1).mul_(stretch)
-    return d_x, d_presence, d_dictionary, d_histogram, along.sum((1, 2))

@@ -7,15 +7,12 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from sklofi.nn._choices import POOLINGS, READOUTS, check_choice
 from sklofi.nn._count_matrix import CountMatrix
-from sklofi.nn._lofi import LoFILayer, _check_choice, _kind, first_keys, next_keys
+from sklofi.nn._drawing import first_keys, next_keys
+from sklofi.nn._flat import dropout_mask
+from sklofi.nn._lofi import LoFILayer, tensor_options
 from sklofi.nn._lofi_autograd import Constants, fast_lofi, standardize
-
-POOLINGS = ("sum", "mean", "max")
-
-
-READOUTS = ("all", "last")
-
 
 Matrices = CountMatrix | Sequence[CountMatrix]
 
@@ -115,27 +112,27 @@ class LoFINetwork(nn.Module):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        _check_choice("pooling", pooling, POOLINGS)
-        _check_choice("readout", readout, READOUTS)
+        check_choice("pooling", pooling, POOLINGS)
+        check_choice("readout", readout, READOUTS)
         self.kernel = kernel
         self.pooling = pooling
         self.readout = readout
         self.dropout = dropout
         widths = [n_features] + [n_masks] * (n_layers - 1)
-        kind = _kind(generator, dtype)
+        options = tensor_options(generator, dtype)
         self.layers = nn.ModuleList(
             LoFILayer(width, n_masks, n_words, kernel, generator=generator, dtype=dtype)
             for width in widths
         )
-        self.register_buffer("node_mean", torch.zeros(n_layers - 1, n_masks, **kind))
-        self.register_buffer("node_scale", torch.ones(n_layers - 1, n_masks, **kind))
+        self.register_buffer("node_mean", torch.zeros(n_layers - 1, n_masks, **options))
+        self.register_buffer("node_scale", torch.ones(n_layers - 1, n_masks, **options))
         n_embedding = n_masks * (n_layers if readout == "all" else 1)
-        self.register_buffer("embedding_mean", torch.zeros(n_embedding, **kind))
-        self.register_buffer("embedding_scale", torch.ones(n_embedding, **kind))
+        self.register_buffer("embedding_mean", torch.zeros(n_embedding, **options))
+        self.register_buffer("embedding_scale", torch.ones(n_embedding, **options))
         # skip_init, because nn.Linear fills itself from the global generator.
-        kind["device"] = self.embedding_mean.device  # it does not know torch's default
-        self.hidden = nn.utils.skip_init(nn.Linear, n_embedding, n_embedding, **kind)
-        self.output = nn.utils.skip_init(nn.Linear, n_embedding, n_outputs, **kind)
+        options["device"] = self.embedding_mean.device  # it does not know torch's default
+        self.hidden = nn.utils.skip_init(nn.Linear, n_embedding, n_embedding, **options)
+        self.output = nn.utils.skip_init(nn.Linear, n_embedding, n_outputs, **options)
         self._reset_head(generator)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
@@ -184,7 +181,7 @@ class LoFINetwork(nn.Module):
             Source of what is drawn; None is torch's global generator.
         """
         keys = first_keys(x)
-        steps = zip(self.layers, self._per_layer(egonets), self._per_layer(graphs), strict=True)
+        steps = zip(self.layers, self.per_layer(egonets), self.per_layer(graphs), strict=True)
         for depth, (layer, matrix, in_graphs) in enumerate(steps):
             counts = in_graphs.column_sums(weight, len(matrix)).to(x.dtype)
             layer.start_at_data_(x, matrix, counts, keys, generator)  # type: ignore[operator]
@@ -198,7 +195,7 @@ class LoFINetwork(nn.Module):
             is_constant = scale <= 1e-5 * (1 + mean.abs())
             self.node_mean[depth] = mean.masked_fill(is_constant, 0)
             self.node_scale[depth] = scale.masked_fill(is_constant, 1)
-            x = standardize(z, self._between()[depth])
+            x = standardize(z, self.node_constants()[depth])
             keys = next_keys(keys, matrix)
 
     @torch.no_grad()
@@ -228,7 +225,7 @@ class LoFINetwork(nn.Module):
         The arguments are those of :meth:`forward`; the result is of shape
         (n_graphs, n_layers * n_masks), or (n_graphs, n_masks) for ``readout="last"``.
         """
-        egonets, graphs = self._per_layer(egonets), self._per_layer(graphs)
+        egonets, graphs = self.per_layer(egonets), self.per_layer(graphs)
         if self.training and self.dropout > 0:
             return self.pool(self._dropped(x, egonets, generator), graphs)
         if self.pooling == "max":
@@ -308,16 +305,16 @@ class LoFINetwork(nn.Module):
         """
         if first_layer == len(self.layers):
             return []
-        between = self._between()
+        between = self.node_constants()
         if first_layer > 0:
             x = standardize(x, between[first_layer - 1])
         layers = [(one.dictionary, one.histogram, one.temperature) for one in self.layers]
         outputs = fast_lofi(
             x,
-            self._per_layer(egonets)[first_layer:],
+            self.per_layer(egonets)[first_layer:],
             self.kernel,
             layers[first_layer:],  # type: ignore[arg-type]
-            None if graphs is None else self._per_layer(graphs)[first_layer:],
+            None if graphs is None else self.per_layer(graphs)[first_layer:],
             between[first_layer:],
             presence,
         )
@@ -331,7 +328,7 @@ class LoFINetwork(nn.Module):
         Where nodes are there in part, sums and means are weighted by how much; the largest
         value is that of all nodes.
         """
-        graphs = self._per_layer(graphs)
+        graphs = self.per_layer(graphs)
         if self.pooling == "max":
             return self._join([*map(max_pool, graphs, outputs)], graphs[-1])
         if presence is not None:
@@ -349,13 +346,13 @@ class LoFINetwork(nn.Module):
         size = graphs.row_sums()[:, None] if presence is None else graphs @ presence[:, None]
         return embedding / size
 
-    def _per_layer(self, matrices: Matrices) -> list[CountMatrix]:
+    def per_layer(self, matrices: Matrices) -> list[CountMatrix]:
         if isinstance(matrices, CountMatrix):
             matrices = [matrices]
         last = len(matrices) - 1
         return [matrices[min(depth, last)] for depth in range(len(self.layers))]
 
-    def _between(self) -> list[Constants]:
+    def node_constants(self) -> list[Constants]:
         """What standardizes the outputs of each layer as inputs of the next."""
         return list(zip(self.node_mean, self.node_scale, strict=True))
 
@@ -364,12 +361,10 @@ class LoFINetwork(nn.Module):
     ) -> list[Tensor]:
         """Outputs of all layers, some of whose numbers are dropped on the way."""
         outputs: list[Tensor] = []
-        between = self._between()
+        between = self.node_constants()
         for depth, (layer, matrix) in enumerate(zip(self.layers, egonets, strict=True)):
             z = layer(x, matrix)
-            # As functional.dropout, which cannot be given a generator.
-            keep = torch.empty_like(z).bernoulli_(1 - self.dropout, generator=generator)
-            keep /= 1 - self.dropout
+            keep = dropout_mask(z, self.dropout, generator)
             outputs.append(z * keep)
             if depth < len(between):  # what is dropped is at the mean, not far from all others
                 x = standardize(z, between[depth]) * keep

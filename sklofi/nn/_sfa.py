@@ -7,10 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from sklofi.nn._flat import LAYERS, FlatGraphs, Perceptron, StackedNetwork, widths
-
-# As in LoFI: cosines lie in [-1, 1], and at a temperature of 1 a node would be aligned
-# to all points almost equally.
-INITIAL_TEMPERATURE = 5.0
+from sklofi.nn._lofi import INITIAL_TEMPERATURE
 
 
 class SFALayer(nn.Module):

@@ -25,7 +25,7 @@ LARGEST_KERNEL = 1e15
 
 
 # Pairs that are looked at together when edges inside egonets are found: some 30 MB.
-PIECE_SIZE = 2**19
+PAIRS_AT_ONCE = 2**19
 
 
 # Egonets that an edge is in, for the estimate of memory: those of its ends, and one for each
@@ -161,9 +161,9 @@ def _inner_edges(members: Tensor, edges: _Edges) -> tuple[Tensor, Tensor]:
 
 
 def _cuts(sizes: Tensor) -> list[int]:
-    """Where to cut rows of these sizes into pieces of about `PIECE_SIZE`, with both ends."""
+    """Where to cut rows of these sizes into pieces of about `PAIRS_AT_ONCE`, with both ends."""
     totals = sizes.cumsum(0)
-    marks = totals.new_tensor(range(PIECE_SIZE, int(totals[-1]), PIECE_SIZE))
+    marks = totals.new_tensor(range(PAIRS_AT_ONCE, int(totals[-1]), PAIRS_AT_ONCE))
     return sorted({0, *torch.searchsorted(totals, marks).tolist(), len(sizes)})
 
 

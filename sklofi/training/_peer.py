@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from sklofi._parameters import AT_LEAST_1, network_estimator, parameter
-from sklofi.nn._flat import POOLINGS, FlatNetwork
+from sklofi.nn._choices import POOLINGS
+from sklofi.nn._flat import FlatNetwork
 from sklofi.training._edge_batches import EdgeDataset
 from sklofi.training._estimator import BaseNetwork
 

@@ -223,7 +223,7 @@ def test_egonets_equal_networkx_ego_graph(directed, radius):
 def test_edges_inside_egonets_are_the_same_in_many_pieces(monkeypatch):
     flat = flatten([nx.gnp_random_graph(20, 0.4, seed=0), nx.star_graph(9)])
     whole = egonets(flat).edges
-    monkeypatch.setattr(graph_filters, "PIECE_SIZE", 10)
+    monkeypatch.setattr(graph_filters, "PAIRS_AT_ONCE", 10)
     pieces = egonets(flat).edges
     assert torch.equal(whole.offsets, pieces.offsets)
     assert torch.equal(whole.columns, pieces.columns)
