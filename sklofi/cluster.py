@@ -75,12 +75,12 @@ def on_cluster(client: Any = None) -> Iterator[None]:
         lasting.forget()
 
 
-class _Backend(DaskDistributedBackend):
+class _Backend(DaskDistributedBackend):  # type: ignore[misc]
     """joblib's backend, corrected where it would wait for ever or not send anything."""
 
     def effective_n_jobs(self, n_jobs: int) -> int:
         """Cores of the cluster. If there is but one, joblib would fit in this process."""
-        return max(2, super().effective_n_jobs(n_jobs))
+        return max(2, int(super().effective_n_jobs(n_jobs)))
 
     def submit(self, func: Any, callback: Any = None) -> Any:
         outcome = super().submit(func, callback)

@@ -151,7 +151,9 @@ def compare(
     folds = list(splitter.split(X, y, groups))
     if not folds:
         raise ValueError("There are no folds to compare on: cv is empty.")
-    scorers = {name: check_scoring(one, scoring=scoring) for name, one in estimators.items()}
+    scorers = {
+        name: check_scoring(estimator, scoring=scoring) for name, estimator in estimators.items()
+    }
 
     # All estimators on one fold before the next, so that early results compare fairly and
     # a cache that holds one fold is used.

@@ -94,7 +94,8 @@ class CountMatrix:
         return len(self.offsets) - 1
 
     def __matmul__(self, x: Tensor) -> Tensor:
-        return _Product.apply(self, x)
+        product: Tensor = _Product.apply(self, x)  # type: ignore[no-untyped-call]
+        return product
 
     def to(self, device: str | torch.device) -> CountMatrix:
         return CountMatrix(

@@ -147,14 +147,15 @@ class DiffPool(PyGNetwork):
                 entropy = pool(-(s * log_s).sum(1, keepdim=True), graphs, "mean")
                 # Graph by graph: padded to the size of the largest, there would be far more nodes.
                 parts = torch.cat([z, self.neighbors(s, graphs.edge_index), s], 1)
-                pairs = zip(s.split(n_nodes), parts.split(n_nodes), strict=True)
+                pairs = zip(torch.split(s, n_nodes), torch.split(parts, n_nodes), strict=True)
                 merged = torch.stack([shares.mT @ part for shares, part in pairs])
             else:
                 entropy = -(s * log_s).sum(2).mean(1)
                 sizes, links = torch.full_like(sizes, s.shape[1]), adjacency.square().sum((1, 2))
                 merged = s.mT @ torch.cat([z, adjacency @ s, s], 2)
             # Entry (i, j) of an adjacency is what cluster i gets from j.
-            x, adjacency, overlap = merged.split([z.shape[-1], s.shape[-1], s.shape[-1]], 2)
+            widths = [z.shape[-1], s.shape[-1], s.shape[-1]]
+            x, adjacency, overlap = torch.split(merged, widths, 2)
             if self.training:
                 square = overlap.square().sum((1, 2)) + links
                 square = square - 2 * adjacency.diagonal(0, 1, 2).sum(1)

@@ -37,11 +37,14 @@ class ECCLayer(nn.Module):
         edge_kinds: Tensor,
         weight: Tensor | None = None,
     ) -> Tensor:
-        return self.norm(self.convolve(x, edge_index, edge_features, edge_kinds), weight)
+        x = self.convolve(x, edge_index, edge_features, edge_kinds)  # (n_nodes, n_outputs)
+        normed: Tensor = self.norm(x, weight)
+        return normed
 
     def convolve(
         self, x: Tensor, edge_index: Tensor, edge_features: Tensor, edge_kinds: Tensor
     ) -> Tensor:
+        """Return the convolved nodes, of shape (n_nodes, n_outputs)."""
         source, target = edge_index
         mixture = torch.relu(self.mixture(edge_features))
         mixture = F.pad(mixture, (0, 1), value=1.0)  # (n_kinds, n_filters)
@@ -54,7 +57,9 @@ class ECCLayer(nn.Module):
             messages = torch.einsum("ek,eko->eo", mixture.index_select(0, edge_kinds), filtered)
         total = x.new_zeros(len(x), self.filters.shape[2]).index_add(0, target, messages)
         n_neighbors = torch.bincount(target, minlength=len(x)).clamp(min=1)
-        return total / n_neighbors[:, None] + self.root(x)
+        mean = total / n_neighbors[:, None]  # (n_nodes, n_outputs)
+        of_node: Tensor = self.root(x)  # (n_nodes, n_outputs)
+        return mean + of_node
 
 
 def filter_nodes(x: Tensor, filters: Tensor) -> Tensor:

@@ -105,8 +105,23 @@ class FlatNetwork(nn.Module):
         raise TypeError(f"{type(self).__name__} has no embed.")
 
     def head(self, embedding: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        """Outputs of graphs from their vectors."""
-        return self.output(embedding, generator)
+        """Return the outputs of graphs from their vectors.
+
+        Parameters
+        ----------
+        embedding : Tensor of shape (n_graphs, n_embedding)
+            Vectors of graphs.
+
+        generator : torch.Generator, default=None
+            Source of the dropout; None is torch's global generator.
+
+        Returns
+        -------
+        outputs : Tensor of shape (n_graphs, n_outputs)
+            Logits of classes, or values of regression.
+        """
+        outputs: Tensor = self.output(embedding, generator)
+        return outputs
 
     @property
     def n_embedding(self) -> int:
@@ -129,11 +144,12 @@ class FlatNetwork(nn.Module):
 
     def statistics(self) -> list[Tensor]:
         """Means and variances of layers that normalize, which change in training."""
-        pairs = [(one.running_mean, one.running_var) for one in self._norms()]
-        return [one for pair in pairs for one in pair if one is not None]
+        pairs = [(norm.running_mean, norm.running_var) for norm in self._norms()]
+        return [statistic for pair in pairs for statistic in pair if statistic is not None]
 
     def _norms(self) -> list[Any]:
-        return [one for one in self.modules() if isinstance(one, nn.modules.batchnorm._NormBase)]
+        norm_class = nn.modules.batchnorm._NormBase
+        return [module for module in self.modules() if isinstance(module, norm_class)]
 
     @torch.no_grad()
     def find_statistics_(self, batches: Iterable[tuple[Any, ...]], earlier: float = 0.0) -> None:
@@ -152,7 +168,7 @@ class FlatNetwork(nn.Module):
             The share that statistics keep as they were before.
         """
         norms = self._norms()
-        before = [one.clone() for one in self.statistics()]
+        before = [statistic.clone() for statistic in self.statistics()]
         momenta = [norm.momentum for norm in norms]
         self.eval()
         try:
@@ -203,8 +219,8 @@ class FlatNetwork(nn.Module):
                 module.reset_parameters_(generator)
             elif names := [name for name, _ in module.named_buffers(recurse=False)]:
                 raise TypeError(
-                    f"{type(module).__name__} has the buffer {names[0]}, whose first value nobody"
-                    " knows: give it a method reset_parameters_(generator) that sets it."
+                    f"{type(module).__name__} has the buffer {names[0]}, whose initial value"
+                    " is unknown: give it a method reset_parameters_(generator) that sets it."
                 )
             else:
                 for parameter in module.parameters(recurse=False):
@@ -327,8 +343,24 @@ class Perceptron(nn.Module):
         self.output = nn.Linear(n_hidden, n_outputs)
 
     def forward(self, x: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        x = torch.relu(self.hidden(x))
-        return self.output(drop(x, self.dropout, self.training, generator))
+        """Return the outputs of rows.
+
+        Parameters
+        ----------
+        x : Tensor of shape (n_rows, n_inputs)
+            The rows.
+
+        generator : torch.Generator, default=None
+            Source of the dropout; None is torch's global generator.
+
+        Returns
+        -------
+        outputs : Tensor of shape (n_rows, n_outputs)
+            The outputs.
+        """
+        x = torch.relu(self.hidden(x))  # (n_rows, n_hidden)
+        outputs: Tensor = self.output(drop(x, self.dropout, self.training, generator))
+        return outputs
 
 
 def dropout_mask(x: Tensor, share: float, generator: torch.Generator | None = None) -> Tensor:

@@ -95,8 +95,8 @@ def _compare_in_pieces(
     x, _ = _unit(x)
     words, _, _ = _stretched(dictionary, temperature)
     assignment = x.new_empty(len(x), histogram.numel())
-    for some, result in zip(x.split(n_rows), assignment.split(n_rows), strict=True):
-        logits = _by_word(some @ words.T, histogram)
+    for rows, result in zip(torch.split(x, n_rows), torch.split(assignment, n_rows), strict=True):
+        logits = _by_word(rows @ words.T, histogram)
         torch.softmax(logits, dim=1, out=_by_word(result, histogram))
     pieces = egonets.pieces(n_rows)
     return torch.cat([_fit(piece.sum_rows(assignment), histogram, kernel) for piece in pieces])
@@ -197,7 +197,7 @@ class _FastLoFI(torch.autograd.Function):
             if d_x is not None:
                 d_x = d_x.div_(ctx.between[depth][1])
                 d_z = d_x if d_z is None else d_x.add_(d_z)
-            if d_z is None:  # nobody has asked for this layer's output
+            if d_z is None:  # the loss does not depend on this layer's output
                 d_parameters[:0] = [None, None, None]
                 continue
             saved = all_saved[n_saved * depth : n_saved * (depth + 1)]
@@ -256,9 +256,10 @@ def fast_lofi(
     outputs : tuple of Tensor of shape (n_egonets, n_masks), or (n_graphs, n_masks)
     """
     if torch.is_grad_enabled():
-        return _FastLoFI.apply(
+        recorded: tuple[Tensor, ...] = _FastLoFI.apply(  # type: ignore[no-untyped-call]
             x, egonets, graphs, kernel, between, presence, *chain.from_iterable(parameters)
         )
+        return recorded
     if presence is not None:
         egonets = [matrix.scale_columns(presence) for matrix in egonets]
     outputs: list[Tensor] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -131,8 +132,9 @@ class LoFINetwork(nn.Module):
         self.register_buffer("embedding_scale", torch.ones(n_embedding, **options))
         # skip_init, because nn.Linear fills itself from the global generator.
         options["device"] = self.embedding_mean.device  # it does not know torch's default
-        self.hidden = nn.utils.skip_init(nn.Linear, n_embedding, n_embedding, **options)
-        self.output = nn.utils.skip_init(nn.Linear, n_embedding, n_outputs, **options)
+        skip_init: Any = nn.utils.skip_init
+        self.hidden = skip_init(nn.Linear, n_embedding, n_embedding, **options)
+        self.output = skip_init(nn.Linear, n_embedding, n_outputs, **options)
         self._reset_head(generator)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
@@ -266,9 +268,22 @@ class LoFINetwork(nn.Module):
         return self.head(self.embed(x, egonets, graphs, generator))
 
     def head(self, embedding: Tensor) -> Tensor:
-        """Outputs of graphs from their pooled vectors."""
+        """Return the outputs of graphs from their pooled vectors.
+
+        Parameters
+        ----------
+        embedding : Tensor of shape (n_graphs, n_embedding)
+            What :meth:`embed` or :meth:`pool` returns.
+
+        Returns
+        -------
+        outputs : Tensor of shape (n_graphs, n_outputs)
+            Logits of classes, or values of regression.
+        """
         standardized = (embedding - self.embedding_mean) / self.embedding_scale
-        return self.output(torch.relu(self.hidden(standardized)))
+        hidden = torch.relu(self.hidden(standardized))  # (n_graphs, n_embedding)
+        outputs: Tensor = self.output(hidden)
+        return outputs
 
     def layer_outputs(
         self,
@@ -308,12 +323,14 @@ class LoFINetwork(nn.Module):
         between = self.node_constants()
         if first_layer > 0:
             x = standardize(x, between[first_layer - 1])
-        layers = [(one.dictionary, one.histogram, one.temperature) for one in self.layers]
+        parameters: Any = [
+            (layer.dictionary, layer.histogram, layer.temperature) for layer in self.layers
+        ]
         outputs = fast_lofi(
             x,
             self.per_layer(egonets)[first_layer:],
             self.kernel,
-            layers[first_layer:],  # type: ignore[arg-type]
+            parameters[first_layer:],
             None if graphs is None else self.per_layer(graphs)[first_layer:],
             between[first_layer:],
             presence,

@@ -74,7 +74,10 @@ class GCN(PyGNetwork, StackedNetwork):
     def edges(self, graphs: FlatGraphs) -> tuple[Tensor | None, ...]:
         from torch_geometric.nn.conv.gcn_conv import gcn_norm
 
-        return gcn_norm(graphs.edge_index, num_nodes=len(graphs.x), dtype=graphs.x.dtype)
+        edges: tuple[Tensor, Tensor] = gcn_norm(
+            graphs.edge_index, num_nodes=len(graphs.x), dtype=graphs.x.dtype
+        )
+        return edges
 
 
 class GraphSAGE(PyGNetwork, StackedNetwork):
@@ -179,7 +182,8 @@ class GINLayer(nn.Module):
 
     def forward(self, x: Tensor, edge_index: Tensor, weight: Tensor | None = None) -> Tensor:
         near = self.neighbors(x, edge_index)  # (n_nodes, n_inputs)
-        return self.nn(near + (1 + self.eps) * x, weight)  # (n_nodes, n_hidden)
+        updated: Tensor = self.nn(near + (1 + self.eps) * x, weight)  # (n_nodes, n_hidden)
+        return updated
 
 
 class Readout(nn.Linear):
@@ -262,7 +266,8 @@ class GIN(PyGNetwork, StackedNetwork):
         return graphs.edge_index, graphs.node_weight()
 
     def head(self, embedding: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        return self.output(drop(embedding, self.dropout, self.training, generator))
+        outputs: Tensor = self.output(drop(embedding, self.dropout, self.training, generator))
+        return outputs
 
 
 class SGINLayer(GINLayer):
@@ -274,7 +279,8 @@ class SGINLayer(GINLayer):
         near = self.neighbors(x, edge_index)  # (n_nodes, n_inputs)
         # All walks of two steps, without those that lead back to where they began.
         far = self.neighbors(near, edge_index) - n_returns * x
-        return self.nn((1 + self.eps) * x + near + far, weight)
+        updated: Tensor = self.nn((1 + self.eps) * x + near + far, weight)  # (n_nodes, n_hidden)
+        return updated
 
 
 class SGIN(GIN):

@@ -287,7 +287,7 @@ class GraphFilters(nn.Module):
 
     def _sum(self, x: Tensor) -> Tensor:
         n_filters, size, _ = self.features.shape
-        return x.unflatten(1, (size, n_filters)).sum(1)
+        return x.reshape(-1, size, n_filters).sum(1)
 
 
 class RWGNN(FlatNetwork):
@@ -357,10 +357,11 @@ class RWGNN(FlatNetwork):
 
     def embed(self, graphs: FlatGraphs, generator: torch.Generator | None = None) -> Tensor:
         x = torch.sigmoid(self.inputs(graphs.x))  # (n_nodes, n_hidden)
+        # (n_graphs, n_steps + 1, n_hidden_graphs)
         kernels = self.hidden_graphs(x, whole_graphs(graphs), generator)
-        return self.norm(
-            kernels.flatten(1), graphs.weight
-        )  # (n_graphs, (n_steps + 1) * n_hidden_graphs)
+        # (n_graphs, (n_steps + 1) * n_hidden_graphs)
+        vectors: Tensor = self.norm(kernels.flatten(1), graphs.weight)
+        return vectors
 
 
 class KerGNN(FlatNetwork):
@@ -462,7 +463,8 @@ class KerGNN(FlatNetwork):
             x = torch.relu(norm(kernels, weight))
             pooled.append(pool(x, graphs, self.pooling))
         # (n_graphs, n_hidden + n_layers * n_filters)
-        return self.norm(torch.cat(pooled, 1), graphs.weight)
+        vectors: Tensor = self.norm(torch.cat(pooled, 1), graphs.weight)
+        return vectors
 
 
 def _numbers_per_member(filters: GraphFilters) -> int:

@@ -234,7 +234,9 @@ class Scaled(nn.Module):
 
 
 def test_buffers_that_nobody_sets_are_refused():
-    with pytest.raises(TypeError, match="Scaled has the buffer scale, whose first value nobody"):
+    with pytest.raises(
+        TypeError, match="Scaled has the buffer scale, whose initial value is unknown"
+    ):
         Own.build(
             generator=torch.Generator(),
             dtype=torch.float32,
