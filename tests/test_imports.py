@@ -27,7 +27,8 @@ ARROWS = {
     "baselines": {"graphs", "kernels", "training", "nn", *SHARED},
     "inspection": {"graphs", "egonets", "nn", "training", "_lofi", *SHARED},
     "datasets": set(),
-    "comparison": {"_plotting"},  # takes any estimator
+    "comparison": {"_plotting", "_statistics"},  # takes any estimator
+    "_statistics": set(),
     "cluster": {"graphs"},
     "testing": {"graphs"},
     **{module: {"graphs", *SHARED} for module in SHARED},

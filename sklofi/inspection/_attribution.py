@@ -171,8 +171,14 @@ def mask_evidence(
     layer, mask : int, default=0
         Which mask, counted from 0.
 
-    target, tol, n_steps
-        As for :func:`node_attribution`.
+    target : class, int or array-like of shape (n_graphs,), default=None
+        The class or output that is explained; see :func:`node_attribution`.
+
+    tol : float, default=0.01
+        How exact integrals have to be; see :func:`node_attribution`.
+
+    n_steps : int, default=4096
+        The most steps that the path of a graph is divided into.
 
     Returns
     -------

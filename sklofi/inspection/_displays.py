@@ -120,8 +120,11 @@ class MaskDisplay:
         k : int, default=5
             Number of egonets that are drawn.
 
-        scoring, random_state
-            As for :func:`mask_importance`.
+        scoring : str or callable, default=None
+            The score that importances are measured by; see :func:`mask_importance`.
+
+        random_state : int, RandomState instance or None, default=0
+            Determines the bootstrap samples of :func:`mask_importance`.
 
         label_names : dict, default=None
             What to write in place of node labels.
@@ -318,8 +321,14 @@ class AttributionDisplay:
         y : array-like of shape (n_graphs,) or (n_graphs, n_outputs), default=None
             Their true classes or values, for the titles.
 
-        target, tol, n_steps
-            As for :func:`node_attribution`.
+        target : class, int or array-like of shape (n_graphs,), default=None
+            The class or output that is explained; see :func:`node_attribution`.
+
+        tol : float, default=0.01
+            How exact integrals have to be; see :func:`node_attribution`.
+
+        n_steps : int, default=4096
+            The most steps that the path of a graph is divided into.
 
         label_names : dict, default=None
             What to write in place of node labels.

@@ -37,6 +37,15 @@ class DeepMultisets(StackedNetwork):
     M. Zaheer, S. Kottur, S. Ravanbakhsh, B. Poczos, R. Salakhutdinov, A. Smola, Deep Sets,
     NeurIPS 2017; as in F. Errica, M. Podda, D. Bacciu, A. Micheli, A Fair Comparison of
     Graph Neural Networks for Graph Classification, ICLR 2020.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sklofi.nn import DeepMultisets, FlatGraphs
+    >>> edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])  # a path of three nodes
+    >>> graphs = FlatGraphs(torch.eye(3), edges, torch.zeros(3, dtype=torch.int64), n_graphs=1)
+    >>> DeepMultisets(n_features=3, n_outputs=2).eval()(graphs).shape
+    torch.Size([1, 2])
     """
 
     def __init__(
@@ -55,4 +64,16 @@ class DeepMultisets(StackedNetwork):
         self.numbers_per_node = 3 * n_layers * n_hidden
 
     def edges(self, graphs: FlatGraphs) -> tuple[Tensor | None, ...]:
+        """Return what the layers are given beside the nodes, the same for all of them.
+
+        Parameters
+        ----------
+        graphs : FlatGraphs
+            The graphs.
+
+        Returns
+        -------
+        edges : tuple
+            Nothing.
+        """
         return ()

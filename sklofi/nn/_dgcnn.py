@@ -64,6 +64,15 @@ class DGCNN(PyGNetwork):
     ----------
     M. Zhang, Z. Cui, M. Neumann, Y. Chen. An End-to-End Deep Learning Architecture for Graph
     Classification. AAAI 2018.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sklofi.nn import DGCNN, FlatGraphs
+    >>> edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])  # a path of three nodes
+    >>> graphs = FlatGraphs(torch.eye(3), edges, torch.zeros(3, dtype=torch.int64), n_graphs=1)
+    >>> DGCNN(n_features=3, n_outputs=2).eval()(graphs).shape
+    torch.Size([1, 2])
     """
 
     pyg_layers = ("SimpleConv",)
@@ -98,16 +107,41 @@ class DGCNN(PyGNetwork):
         self.numbers_per_edge = 2 * n_described
 
     def embed(self, graphs: FlatGraphs, generator: torch.Generator | None = None) -> Tensor:
+        """Return the vectors of graphs, the input of the head.
+
+        Parameters
+        ----------
+        graphs : FlatGraphs
+            The graphs.
+
+        generator : torch.Generator, default=None
+            Source of the dropout; None is torch's global generator.
+
+        Returns
+        -------
+        embedding : Tensor of shape (n_graphs, n_embedding)
+            Vectors of graphs.
+        """
         rows = sorted_rows(self.describe(graphs), graphs, self.n_sorted)
         x = torch.relu(self.row(rows)).transpose(1, 2)  # (n_graphs, n_channels, n_sorted)
         x = torch.relu(self.window(F.max_pool1d(x, 2)))  # (n_graphs, n_channels, n_windows)
         return x.flatten(1)
 
     def describe(self, graphs: FlatGraphs) -> Tensor:
-        """Outputs of all layers side by side, of shape (n_nodes, n_layers * n_hidden + 1).
+        """Return the outputs of all layers side by side.
 
-        In double precision: a small error in the channel that nodes are sorted by can swap
+        They are in double precision: a small error in the channel that nodes are sorted by can swap
         two of them, and that is not a small error any more.
+
+        Parameters
+        ----------
+        graphs : FlatGraphs
+            The graphs.
+
+        Returns
+        -------
+        described : Tensor of shape (n_nodes, n_layers * n_hidden + 1)
+            Channels of the nodes.
         """
         from torch_geometric.utils import add_self_loops
 

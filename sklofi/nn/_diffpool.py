@@ -77,6 +77,15 @@ class DiffPool(PyGNetwork):
     ----------
     R. Ying, J. You, C. Morris, X. Ren, W. L. Hamilton, J. Leskovec. Hierarchical Graph
     Representation Learning with Differentiable Pooling. NeurIPS 2018.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sklofi.nn import DiffPool, FlatGraphs
+    >>> edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])  # a path of three nodes
+    >>> graphs = FlatGraphs(torch.eye(3), edges, torch.zeros(3, dtype=torch.int64), n_graphs=1)
+    >>> DiffPool(n_features=3, n_outputs=2).eval()(graphs).shape
+    torch.Size([1, 2])
     """
 
     pyg_layers = ("SAGEConv", "SimpleConv")
@@ -123,15 +132,59 @@ class DiffPool(PyGNetwork):
         self.numbers_per_edge = 2 * (n_features + sum(hidden)) + n_clusters
 
     def forward(self, graphs: FlatGraphs, generator: torch.Generator | None = None) -> Outputs:
+        """Return the outputs of graphs, and in training the penalty.
+
+        Parameters
+        ----------
+        graphs : FlatGraphs
+            The graphs.
+
+        generator : torch.Generator, default=None
+            Source of the dropout; None is torch's global generator.
+
+        Returns
+        -------
+        outputs : Tensor of shape (n_graphs, n_outputs), or tuple
+            Logits of classes, or values of regression; in training a tuple of them and the penalty.
+        """
         embedding, penalty = self.levels(graphs)
         outputs = self.head(embedding, generator)
         return (outputs, self.penalty * penalty) if self.training else outputs
 
     def embed(self, graphs: FlatGraphs, generator: torch.Generator | None = None) -> Tensor:
+        """Return the vectors of graphs, the input of the head.
+
+        Parameters
+        ----------
+        graphs : FlatGraphs
+            The graphs.
+
+        generator : torch.Generator, default=None
+            Source of the dropout; None is torch's global generator.
+
+        Returns
+        -------
+        embedding : Tensor of shape (n_graphs, n_embedding)
+            Vectors of graphs.
+        """
         return self.levels(graphs)[0]
 
     def levels(self, graphs: FlatGraphs) -> tuple[Tensor, Tensor]:
-        """The vectors of graphs, and the penalty, which is 0 unless in training."""
+        """Return the vectors of graphs, and the penalty.
+
+        Parameters
+        ----------
+        graphs : FlatGraphs
+            The graphs.
+
+        Returns
+        -------
+        embedding : Tensor of shape (n_graphs, n_embedding)
+            Vectors of graphs.
+
+        penalty : Tensor of shape ()
+            The penalty, which is 0 unless in training.
+        """
         weight = graphs.node_weight()
         z = self.describers[0](graphs.x, graphs.edge_index, weight)  # (n_nodes, n_described)
         vectors, penalty = [pool(z, graphs, self.pooling)], z.new_zeros(())

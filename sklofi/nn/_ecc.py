@@ -110,6 +110,15 @@ class ECC(StackedNetwork):
     ----------
     M. Simonovsky, N. Komodakis, Dynamic Edge-Conditioned Filters in Convolutional Neural
     Networks on Graphs, CVPR 2017.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sklofi.nn import ECC, FlatGraphs
+    >>> edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])  # a path of three nodes
+    >>> graphs = FlatGraphs(torch.eye(3), edges, torch.zeros(3, dtype=torch.int64), n_graphs=1)
+    >>> ECC(n_features=3, n_outputs=2).eval()(graphs).shape
+    torch.Size([1, 2])
     """
 
     def __init__(
@@ -138,6 +147,18 @@ class ECC(StackedNetwork):
         )
 
     def edges(self, graphs: FlatGraphs) -> tuple[Tensor | None, ...]:
+        """Return what the layers are given beside the nodes, the same for all of them.
+
+        Parameters
+        ----------
+        graphs : FlatGraphs
+            The graphs.
+
+        Returns
+        -------
+        edges : tuple
+            Edges, the features of each kind of edge, the kind of each edge, and weights of nodes.
+        """
         features, kinds = graphs.edge_features, graphs.edge_kinds
         if features is None or kinds is None:
             features, kinds = graphs.x.new_ones(1, 1), torch.zeros_like(graphs.edge_index[0])

@@ -47,7 +47,40 @@ Outputs = Tensor | tuple[Tensor, Tensor]
 
 @dataclass(frozen=True, eq=False)
 class FlatGraphs:
-    """Some graphs as one: their nodes and edges one after the other."""
+    """Several graphs as one: their nodes and edges one after the other.
+
+    Parameters
+    ----------
+    x : Tensor of shape (n_nodes, n_features)
+        Features of the nodes.
+
+    edge_index : Tensor of shape (2, n_edges)
+        Edges: messages go from nodes in row 0 to nodes in row 1.
+
+    graph : Tensor of shape (n_nodes,)
+        The graph of each node, ascending.
+
+    n_graphs : int
+        Number of graphs.
+
+    edge_features : Tensor of shape (n_kinds, n_edge_features), default=None
+        Features of each kind of edge.
+
+    edge_kinds : Tensor of shape (n_edges,), default=None
+        The kind of each edge, a row of `edge_features`.
+
+    weight : Tensor of shape (n_graphs,), default=None
+        How much each graph counts; by default all count the same.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sklofi.nn import FlatGraphs
+    >>> edges = torch.tensor([[0, 1], [1, 0]])  # an edge, and a single node
+    >>> graphs = FlatGraphs(torch.ones(3, 1), edges, torch.tensor([0, 0, 1]), n_graphs=2)
+    >>> graphs.node_weight() is None
+    True
+    """
 
     x: Tensor  # (n_nodes, n_features)
     edge_index: Tensor  # (2, n_edges): messages go from nodes in row 0 to nodes in row 1
@@ -58,16 +91,45 @@ class FlatGraphs:
     weight: Tensor | None = None  # (n_graphs,): how much each graph counts; None: all the same
 
     def node_weight(self) -> Tensor | None:
-        """How much each node counts: as much as its graph."""
+        """Return how much each node counts: as much as its graph.
+
+        Returns
+        -------
+        weight : Tensor of shape (n_nodes,) or None
+            Weights of nodes; None if all count the same.
+        """
         return None if self.weight is None else self.weight[self.graph]
 
     def weighted_mean(self, values: Tensor) -> Tensor:
-        """The mean of values of shape (n_graphs,), weighted as in the loss."""
+        """Return the mean of a number of each graph, weighted as in the loss.
+
+        Parameters
+        ----------
+        values : Tensor of shape (n_graphs,)
+            The numbers.
+
+        Returns
+        -------
+        mean : Tensor of shape ()
+            Their mean.
+        """
         if self.weight is None:
             return values.mean()
         return self.weight @ values / self.n_graphs
 
     def to(self, device: str | torch.device) -> FlatGraphs:
+        """Move the graphs to a device.
+
+        Parameters
+        ----------
+        device : str or torch.device
+            Where to.
+
+        Returns
+        -------
+        graphs : FlatGraphs
+            The same graphs there.
+        """
         return FlatGraphs(
             self.x.to(device),
             self.edge_index.to(device),
@@ -90,6 +152,22 @@ class FlatNetwork(nn.Module):
 
     Randomness comes from the generator that is passed along, never from torch's own;
     initial values are those of :meth:`reset_parameters`, whatever the layers did.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sklofi.nn import FlatGraphs, FlatNetwork, Perceptron, pool
+    >>> class Sums(FlatNetwork):
+    ...     def __init__(self, n_features, n_outputs, *, n_hidden=8):
+    ...         super().__init__()
+    ...         self.output = Perceptron(n_features, n_hidden, n_outputs)
+    ...
+    ...     def embed(self, graphs, generator=None):
+    ...         return pool(graphs.x, graphs)
+    >>> no_edges = torch.empty(2, 0, dtype=torch.int64)
+    >>> graphs = FlatGraphs(torch.ones(3, 4), no_edges, torch.tensor([0, 0, 1]), n_graphs=2)
+    >>> Sums(n_features=4, n_outputs=3)(graphs).shape
+    torch.Size([2, 3])
     """
 
     dropout = 0.0
@@ -101,7 +179,21 @@ class FlatNetwork(nn.Module):
     numbers_per_member = 0
 
     def embed(self, graphs: FlatGraphs, generator: torch.Generator | None = None) -> Tensor:
-        """Vectors of graphs, of shape (n_graphs, n_embedding), the input of the head."""
+        """Return the vectors of graphs, the input of the head.
+
+        Parameters
+        ----------
+        graphs : FlatGraphs
+            The graphs.
+
+        generator : torch.Generator, default=None
+            Source of the dropout; None is torch's global generator.
+
+        Returns
+        -------
+        embedding : Tensor of shape (n_graphs, n_embedding)
+            Vectors of graphs.
+        """
         raise TypeError(f"{type(self).__name__} has no embed.")
 
     def head(self, embedding: Tensor, generator: torch.Generator | None = None) -> Tensor:
@@ -129,7 +221,22 @@ class FlatNetwork(nn.Module):
         return int(self.output.in_features)
 
     def forward(self, graphs: FlatGraphs, generator: torch.Generator | None = None) -> Outputs:
-        """Outputs of shape (n_graphs, n_outputs)."""
+        """Return the outputs of graphs.
+
+        Parameters
+        ----------
+        graphs : FlatGraphs
+            The graphs.
+
+        generator : torch.Generator, default=None
+            Source of the dropout; None is torch's global generator.
+
+        Returns
+        -------
+        outputs : Tensor of shape (n_graphs, n_outputs), or tuple
+            Logits of classes, or values of regression. A network may return a tuple of them and a
+            penalty in training, which is added to the loss.
+        """
         embedding = self.embed(graphs, generator)
         if len(embedding) != graphs.n_graphs:
             raise ValueError(
@@ -143,7 +250,13 @@ class FlatNetwork(nn.Module):
         """Bring weights back within their bounds, after an optimizer's step."""
 
     def statistics(self) -> list[Tensor]:
-        """Means and variances of layers that normalize, which change in training."""
+        """Return the means and variances of layers that normalize, which change in training.
+
+        Returns
+        -------
+        statistics : list of Tensor
+            The mean and the variance of one layer after the other.
+        """
         pairs = [(norm.running_mean, norm.running_var) for norm in self._norms()]
         return [statistic for pair in pairs for statistic in pair if statistic is not None]
 
@@ -193,10 +306,26 @@ class FlatNetwork(nn.Module):
 
     @classmethod
     def build(cls, *, generator: torch.Generator, dtype: torch.dtype, **architecture: Any) -> Self:
-        """A network with initial values from a generator alone.
+        """Build a network with initial values from a generator alone.
 
-        Layers fill themselves from torch's global generator; on the device "meta", where
-        they have no values, they do not.
+        Layers fill themselves from torch's global generator; on the device "meta", where they have
+        no values, they do not.
+
+        Parameters
+        ----------
+        generator : torch.Generator
+            Source of the values, on the device where they start.
+
+        dtype : torch.dtype
+            Type of the parameters.
+
+        **architecture : dict
+            Arguments of the class.
+
+        Returns
+        -------
+        network : FlatNetwork
+            The network.
         """
         with torch.device("meta"):
             network = cls(**architecture)
@@ -206,10 +335,15 @@ class FlatNetwork(nn.Module):
 
     @torch.no_grad()
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
-        """Glorot's uniform distribution for matrices, zero for biases.
+        """Fill matrices by Glorot's uniform distribution, and biases with zeros.
 
         A submodule with a method ``reset_parameters_(generator)`` chooses for itself; one with
         buffers has to, unless it is a layer that normalizes.
+
+        Parameters
+        ----------
+        generator : torch.Generator, default=None
+            Source of the values; None is torch's global generator.
         """
         module: Any
         for module in self.modules():
@@ -333,7 +467,23 @@ def cut(x: Tensor, bound: float = BOUND) -> Tensor:
 
 
 class Perceptron(nn.Module):
-    """Two linear maps with a ReLU, and dropout between them."""
+    """Two linear maps with a ReLU, and dropout between them.
+
+    Parameters
+    ----------
+    n_inputs, n_hidden, n_outputs : int
+        Widths of the input, of the layer between the maps, and of the output.
+
+    dropout : float, default=0.0
+        Share of the hidden numbers that are dropped in training.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sklofi.nn import Perceptron
+    >>> Perceptron(3, 8, 2)(torch.ones(5, 3)).shape
+    torch.Size([5, 2])
+    """
 
     def __init__(self, n_inputs: int, n_hidden: int, n_outputs: int, dropout: float = 0.0) -> None:
         super().__init__()
@@ -378,7 +528,35 @@ def drop(
 
 
 def pool(x: Tensor, graphs: FlatGraphs, how: str = "sum") -> Tensor:
-    """Vectors of graphs from those of their nodes: their sum, mean or maximum."""
+    """Return the vectors of graphs from those of their nodes.
+
+    Parameters
+    ----------
+    x : Tensor of shape (n_nodes, n_features)
+        Vectors of nodes.
+
+    graphs : FlatGraphs
+        The graphs of the nodes.
+
+    how : {"sum", "mean", "max"}, default="sum"
+        Whether to take the sum, the mean or the maximum of the nodes.
+
+    Returns
+    -------
+    pooled : Tensor of shape (n_graphs, n_features)
+        Vectors of graphs.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sklofi.nn import FlatGraphs, pool
+    >>> x = torch.tensor([[1.0], [3.0], [5.0]])
+    >>> no_edges = torch.empty(2, 0, dtype=torch.int64)
+    >>> graphs = FlatGraphs(x, no_edges, torch.tensor([0, 0, 1]), n_graphs=2)
+    >>> pool(x, graphs, "mean")
+    tensor([[2.],
+            [5.]])
+    """
     check_choice("pooling", how, POOLINGS)
     zeros = x.new_zeros(graphs.n_graphs, x.shape[1])
     if how == "max":
@@ -409,6 +587,24 @@ class StackedNetwork(FlatNetwork):
 
     pooling : {"sum", "mean", "max"}
         How nodes become a graph.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from torch import nn
+    >>> from sklofi.nn import FlatGraphs, Perceptron, StackedNetwork
+    >>> class Multisets(StackedNetwork):
+    ...     def __init__(self, n_features, n_outputs, *, n_hidden=8):
+    ...         layers = [nn.Linear(n_features, n_hidden), nn.Linear(n_hidden, n_hidden)]
+    ...         head = Perceptron(n_hidden, n_hidden, n_outputs)
+    ...         super().__init__(layers, head, dropout=0.0, pooling="sum")
+    ...
+    ...     def edges(self, graphs):
+    ...         return ()
+    >>> no_edges = torch.empty(2, 0, dtype=torch.int64)
+    >>> graphs = FlatGraphs(torch.ones(3, 4), no_edges, torch.tensor([0, 0, 1]), n_graphs=2)
+    >>> Multisets(n_features=4, n_outputs=3)(graphs).shape
+    torch.Size([2, 3])
     """
 
     pooled = LAST
@@ -424,16 +620,51 @@ class StackedNetwork(FlatNetwork):
         self.output = output
 
     def edges(self, graphs: FlatGraphs) -> tuple[Tensor | None, ...]:
-        """What the layers are given beside the nodes, the same for all of them.
+        """Return what the layers are given beside the nodes, the same for all of them.
 
-        Those that normalize take weights of nodes as well.
+        Parameters
+        ----------
+        graphs : FlatGraphs
+            The graphs.
+
+        Returns
+        -------
+        edges : tuple
+            The edges. A network whose layers normalize adds weights of nodes.
         """
         return (graphs.edge_index,)
 
     def activate(self, x: Tensor) -> Tensor:
+        """Return the activations of the outputs of a layer.
+
+        Parameters
+        ----------
+        x : Tensor of shape (n_nodes, n_outputs)
+            Outputs of a layer.
+
+        Returns
+        -------
+        activated : Tensor of shape (n_nodes, n_outputs)
+            The outputs with ReLU.
+        """
         return torch.relu(x)
 
     def embed(self, graphs: FlatGraphs, generator: torch.Generator | None = None) -> Tensor:
+        """Return the vectors of graphs, the input of the head.
+
+        Parameters
+        ----------
+        graphs : FlatGraphs
+            The graphs.
+
+        generator : torch.Generator, default=None
+            Source of the dropout; None is torch's global generator.
+
+        Returns
+        -------
+        embedding : Tensor of shape (n_graphs, n_embedding)
+            Vectors of graphs.
+        """
         edges = self.edges(graphs)
         nodes = [graphs.x]
         for layer in self.layers:

@@ -237,6 +237,12 @@ class LoFILayer(nn.Module):
         return (mass - difference) / 2  # (n_egonets, n_masks)
 
     def extra_repr(self) -> str:
-        """Return the arguments, for the text of the module."""
+        """Return the arguments, for the text of the module.
+
+        Returns
+        -------
+        text : str
+            The arguments.
+        """
         n_masks, n_words, n_features = self.dictionary.shape
         return f"{n_features}, {n_masks}, {n_words}, kernel={self.kernel!r}"

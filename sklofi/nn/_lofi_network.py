@@ -19,7 +19,7 @@ Matrices = CountMatrix | Sequence[CountMatrix]
 
 
 def max_pool(graphs: CountMatrix, x: Tensor) -> Tensor:
-    """Largest value of the nodes of each graph.
+    """Return the largest value of the nodes of each graph.
 
     Parameters
     ----------
@@ -90,6 +90,17 @@ class LoFINetwork(nn.Module):
 
     dtype : torch.dtype, default=None
         Of the parameters; None is torch's default.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> import torch
+    >>> from sklofi.nn import CountMatrix, LoFINetwork
+    >>> egonets = CountMatrix.from_scipy(sp.csr_array([[1, 1, 0], [1, 1, 1], [0, 1, 1]]))
+    >>> graphs = CountMatrix.from_scipy(sp.csr_array([[1, 1, 1]]))  # a path of three nodes
+    >>> network = LoFINetwork(n_features=3, n_outputs=2)
+    >>> network(torch.eye(3), egonets, graphs).shape
+    torch.Size([1, 2])
     """
 
     node_mean: Tensor
@@ -138,6 +149,13 @@ class LoFINetwork(nn.Module):
         self._reset_head(generator)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """Fill the parameters with initial values, and forget what examples have set.
+
+        Parameters
+        ----------
+        generator : torch.Generator, default=None
+            Source of the values; None is torch's global generator.
+        """
         for layer in self.layers:
             layer.reset_parameters(generator)  # type: ignore[operator]
         for mean, scale in (
@@ -173,8 +191,14 @@ class LoFINetwork(nn.Module):
 
         Parameters
         ----------
-        x, egonets, graphs
-            As for :meth:`forward`.
+        x : Tensor of shape (n_nodes, n_features)
+            Features of the nodes of all graphs.
+
+        egonets : CountMatrix of shape (n_nodes, n_nodes), or sequence of them
+            Egonets in terms of their members; see :meth:`forward`.
+
+        graphs : CountMatrix of shape (n_graphs, n_nodes), or sequence of them
+            Graphs in terms of their nodes; see :meth:`forward`.
 
         weight : Tensor of shape (n_graphs,)
             Weights of the graphs.
@@ -206,6 +230,11 @@ class LoFINetwork(nn.Module):
 
         Batch normalization would do the same anew for every batch, but then a graph's
         output would depend on its neighbors in the batch and on their weights.
+
+        Parameters
+        ----------
+        mean, scale : Tensor of shape (n_embedding,)
+            What is subtracted from pooled vectors, and what the difference is divided by.
         """
         self.embedding_mean.copy_(mean)
         self.embedding_scale.copy_(scale)
@@ -222,10 +251,26 @@ class LoFINetwork(nn.Module):
         graphs: Matrices,
         generator: torch.Generator | None = None,
     ) -> Tensor:
-        """Pooled vectors of the graphs, the input of the head.
+        """Return the pooled vectors of graphs, the input of the head.
 
-        The arguments are those of :meth:`forward`; the result is of shape
-        (n_graphs, n_layers * n_masks), or (n_graphs, n_masks) for ``readout="last"``.
+        Parameters
+        ----------
+        x : Tensor of shape (n_nodes, n_features)
+            Features of the nodes of all graphs.
+
+        egonets : CountMatrix of shape (n_nodes, n_nodes), or sequence of them
+            Egonets in terms of their members; see :meth:`forward`.
+
+        graphs : CountMatrix of shape (n_graphs, n_nodes), or sequence of them
+            Graphs in terms of their nodes; see :meth:`forward`.
+
+        generator : torch.Generator, default=None
+            Source of the dropout; None is torch's global generator.
+
+        Returns
+        -------
+        embedding : Tensor of shape (n_graphs, n_layers * n_masks)
+            Vectors of graphs, of shape (n_graphs, n_masks) for ``readout="last"``.
         """
         egonets, graphs = self.per_layer(egonets), self.per_layer(graphs)
         if self.training and self.dropout > 0:
@@ -241,10 +286,10 @@ class LoFINetwork(nn.Module):
         graphs: Matrices,
         generator: torch.Generator | None = None,
     ) -> Tensor:
-        """Outputs of all graphs of a batch.
+        """Return the outputs of all graphs of a batch.
 
-        What is called a node here may as well be a class of nodes that are alike at that
-        depth. The classes then differ from layer to layer, and so do the matrices.
+        What is called a node here may as well be a color, a class of nodes that are alike at
+        that depth. Colors then differ from layer to layer, and so do the matrices.
 
         Parameters
         ----------
@@ -264,6 +309,7 @@ class LoFINetwork(nn.Module):
         Returns
         -------
         outputs : Tensor of shape (n_graphs, n_outputs)
+            Logits of classes, or values of regression.
         """
         return self.head(self.embed(x, egonets, graphs, generator))
 
@@ -294,15 +340,15 @@ class LoFINetwork(nn.Module):
         first_layer: int = 0,
         presence: Tensor | None = None,
     ) -> list[Tensor]:
-        """Outputs of all layers, or of those from `first_layer` on; without dropout.
+        """Return the outputs of all layers from `first_layer` on, without dropout.
 
         Parameters
         ----------
         x : Tensor of shape (n_nodes, n_features)
             Features of the nodes; for a deeper first layer, outputs of the one below it.
 
-        egonets
-            As for :meth:`forward`.
+        egonets : CountMatrix of shape (n_nodes, n_nodes), or sequence of them
+            Egonets in terms of their members; see :meth:`forward`.
 
         graphs : CountMatrix of shape (n_graphs, n_nodes), or sequence of them, default=None
             If given, outputs are summed over graphs.
@@ -317,6 +363,7 @@ class LoFINetwork(nn.Module):
         Returns
         -------
         outputs : list of Tensor of shape (n_egonets, n_masks), or (n_graphs, n_masks)
+            The outputs of one layer after the other.
         """
         if first_layer == len(self.layers):
             return []
@@ -340,10 +387,26 @@ class LoFINetwork(nn.Module):
     def pool(
         self, outputs: Sequence[Tensor], graphs: Matrices, presence: Tensor | None = None
     ) -> Tensor:
-        """Pooled vectors of the graphs, from the outputs of all layers.
+        """Return the pooled vectors of graphs from the outputs of all layers.
 
         Where nodes are there in part, sums and means are weighted by how much; the largest
         value is that of all nodes.
+
+        Parameters
+        ----------
+        outputs : sequence of Tensor of shape (n_nodes, n_masks)
+            Outputs of all layers.
+
+        graphs : CountMatrix of shape (n_graphs, n_nodes), or sequence of them
+            Graphs in terms of their nodes; see :meth:`forward`.
+
+        presence : Tensor of shape (n_nodes,), default=None
+            How much of each node is there, from 0 to 1; by default all of it.
+
+        Returns
+        -------
+        embedding : Tensor of shape (n_graphs, n_embedding)
+            Vectors of graphs.
         """
         graphs = self.per_layer(graphs)
         if self.pooling == "max":
@@ -356,7 +419,7 @@ class LoFINetwork(nn.Module):
     def _join(
         self, pooled: Sequence[Tensor], graphs: CountMatrix, presence: Tensor | None = None
     ) -> Tensor:
-        """The vectors of the layers that are read out, as one."""
+        """Return the vectors of the layers that are read out, side by side."""
         embedding = pooled[-1] if self.readout == "last" else torch.cat([*pooled], dim=1)
         if self.pooling != "mean":
             return embedding
@@ -364,19 +427,37 @@ class LoFINetwork(nn.Module):
         return embedding / size
 
     def per_layer(self, matrices: Matrices) -> list[CountMatrix]:
+        """Return a matrix for each layer.
+
+        Parameters
+        ----------
+        matrices : CountMatrix, or sequence of them
+            One for all layers, or one for each; where they run out, the last is used again.
+
+        Returns
+        -------
+        matrices : list of CountMatrix
+            As many as layers.
+        """
         if isinstance(matrices, CountMatrix):
             matrices = [matrices]
         last = len(matrices) - 1
         return [matrices[min(depth, last)] for depth in range(len(self.layers))]
 
     def node_constants(self) -> list[Constants]:
-        """What standardizes the outputs of each layer as inputs of the next."""
+        """Return what standardizes the outputs of each layer as inputs of the next.
+
+        Returns
+        -------
+        constants : list of (mean, scale)
+            One pair for each layer but the last.
+        """
         return list(zip(self.node_mean, self.node_scale, strict=True))
 
     def _dropped(
         self, x: Tensor, egonets: Sequence[CountMatrix], generator: torch.Generator | None
     ) -> list[Tensor]:
-        """Outputs of all layers, some of whose numbers are dropped on the way."""
+        """Return the outputs of all layers, a share of whose numbers is dropped on the way."""
         outputs: list[Tensor] = []
         between = self.node_constants()
         for depth, (layer, matrix) in enumerate(zip(self.layers, egonets, strict=True)):

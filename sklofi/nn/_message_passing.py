@@ -45,6 +45,15 @@ class GCN(PyGNetwork, StackedNetwork):
     ----------
     T. Kipf, M. Welling, Semi-Supervised Classification with Graph Convolutional Networks,
     ICLR 2017.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sklofi.nn import GCN, FlatGraphs
+    >>> edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])  # a path of three nodes
+    >>> graphs = FlatGraphs(torch.eye(3), edges, torch.zeros(3, dtype=torch.int64), n_graphs=1)
+    >>> GCN(n_features=3, n_outputs=2).eval()(graphs).shape
+    torch.Size([1, 2])
     """
 
     pyg_layers = ("GCNConv",)
@@ -72,6 +81,18 @@ class GCN(PyGNetwork, StackedNetwork):
         self.numbers_per_node = 4 * n_layers * n_hidden + self.numbers_per_edge
 
     def edges(self, graphs: FlatGraphs) -> tuple[Tensor | None, ...]:
+        """Return what the layers are given beside the nodes, the same for all of them.
+
+        Parameters
+        ----------
+        graphs : FlatGraphs
+            The graphs.
+
+        Returns
+        -------
+        edges : tuple
+            Edges, with a loop at every node, and their weights.
+        """
         from torch_geometric.nn.conv.gcn_conv import gcn_norm
 
         edges: tuple[Tensor, Tensor] = gcn_norm(
@@ -116,6 +137,15 @@ class GraphSAGE(PyGNetwork, StackedNetwork):
     W. Hamilton, R. Ying, J. Leskovec, Inductive Representation Learning on Large Graphs,
     NeurIPS 2017; F. Errica, M. Podda, D. Bacciu, A. Micheli, A Fair Comparison of Graph
     Neural Networks for Graph Classification, ICLR 2020.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sklofi.nn import GraphSAGE, FlatGraphs
+    >>> edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])  # a path of three nodes
+    >>> graphs = FlatGraphs(torch.eye(3), edges, torch.zeros(3, dtype=torch.int64), n_graphs=1)
+    >>> GraphSAGE(n_features=3, n_outputs=2).eval()(graphs).shape
+    torch.Size([1, 2])
     """
 
     pooled = LAYERS
@@ -236,6 +266,15 @@ class GIN(PyGNetwork, StackedNetwork):
     ----------
     K. Xu, W. Hu, J. Leskovec, S. Jegelka, How Powerful are Graph Neural Networks?,
     ICLR 2019.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sklofi.nn import GIN, FlatGraphs
+    >>> edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])  # a path of three nodes
+    >>> graphs = FlatGraphs(torch.eye(3), edges, torch.zeros(3, dtype=torch.int64), n_graphs=1)
+    >>> GIN(n_features=3, n_outputs=2).eval()(graphs).shape
+    torch.Size([1, 2])
     """
 
     pooled = ALL
@@ -263,9 +302,36 @@ class GIN(PyGNetwork, StackedNetwork):
         self.numbers_per_edge = max(n_features, n_hidden)
 
     def edges(self, graphs: FlatGraphs) -> tuple[Tensor | None, ...]:
+        """Return what the layers are given beside the nodes, the same for all of them.
+
+        Parameters
+        ----------
+        graphs : FlatGraphs
+            The graphs.
+
+        Returns
+        -------
+        edges : tuple
+            Edges, and weights of nodes.
+        """
         return graphs.edge_index, graphs.node_weight()
 
     def head(self, embedding: Tensor, generator: torch.Generator | None = None) -> Tensor:
+        """Return the outputs of graphs from their vectors.
+
+        Parameters
+        ----------
+        embedding : Tensor of shape (n_graphs, n_embedding)
+            Vectors of graphs.
+
+        generator : torch.Generator, default=None
+            Source of the dropout; None is torch's global generator.
+
+        Returns
+        -------
+        outputs : Tensor of shape (n_graphs, n_outputs)
+            Logits of classes, or values of regression.
+        """
         outputs: Tensor = self.output(drop(embedding, self.dropout, self.training, generator))
         return outputs
 
@@ -324,11 +390,32 @@ class SGIN(GIN):
     ----------
     X. Di, P. Yu, R. Bu, M. Sun, Mutual Information Maximization in Graph Neural Networks,
     IJCNN 2020.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sklofi.nn import SGIN, FlatGraphs
+    >>> edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])  # a path of three nodes
+    >>> graphs = FlatGraphs(torch.eye(3), edges, torch.zeros(3, dtype=torch.int64), n_graphs=1)
+    >>> SGIN(n_features=3, n_outputs=2).eval()(graphs).shape
+    torch.Size([1, 2])
     """
 
     layer_class = SGINLayer
 
     def edges(self, graphs: FlatGraphs) -> tuple[Tensor | None, ...]:
+        """Return what the layers are given beside the nodes, the same for all of them.
+
+        Parameters
+        ----------
+        graphs : FlatGraphs
+            The graphs.
+
+        Returns
+        -------
+        edges : tuple
+            Edges, how many walks of two steps lead back to each node, and weights of nodes.
+        """
         return graphs.edge_index, count_returns(graphs), graphs.node_weight()
 
 
@@ -380,6 +467,15 @@ class GAT(PyGNetwork, StackedNetwork):
     ----------
     P. Velickovic, G. Cucurull, A. Casanova, A. Romero, P. Lio, Y. Bengio, Graph Attention
     Networks, ICLR 2018.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sklofi.nn import GAT, FlatGraphs
+    >>> edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])  # a path of three nodes
+    >>> graphs = FlatGraphs(torch.eye(3), edges, torch.zeros(3, dtype=torch.int64), n_graphs=1)
+    >>> GAT(n_features=3, n_outputs=2).eval()(graphs).shape
+    torch.Size([1, 2])
     """
 
     pyg_layers = ("GATConv",)
@@ -408,4 +504,16 @@ class GAT(PyGNetwork, StackedNetwork):
         self.numbers_per_node = 6 * n_layers * n_all + self.numbers_per_edge  # and loops
 
     def activate(self, x: Tensor) -> Tensor:
+        """Return the activations of the outputs of a layer.
+
+        Parameters
+        ----------
+        x : Tensor of shape (n_nodes, n_outputs)
+            Outputs of a layer.
+
+        Returns
+        -------
+        activated : Tensor of shape (n_nodes, n_outputs)
+            Their exponential linear units.
+        """
         return F.elu(x)

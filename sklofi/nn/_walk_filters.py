@@ -329,6 +329,15 @@ class RWGNN(FlatNetwork):
     ----------
     Giannis Nikolentzos and Michalis Vazirgiannis, "Random Walk Graph Neural Networks",
     NeurIPS 2020.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sklofi.nn import RWGNN, FlatGraphs
+    >>> edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])  # a path of three nodes
+    >>> graphs = FlatGraphs(torch.eye(3), edges, torch.zeros(3, dtype=torch.int64), n_graphs=1)
+    >>> RWGNN(n_features=3, n_outputs=2).eval()(graphs).shape
+    torch.Size([1, 2])
     """
 
     def __init__(
@@ -356,6 +365,21 @@ class RWGNN(FlatNetwork):
         self.numbers_per_edge = 12  # indices in both directions, and while they are sorted
 
     def embed(self, graphs: FlatGraphs, generator: torch.Generator | None = None) -> Tensor:
+        """Return the vectors of graphs, the input of the head.
+
+        Parameters
+        ----------
+        graphs : FlatGraphs
+            The graphs.
+
+        generator : torch.Generator, default=None
+            Source of the dropout; None is torch's global generator.
+
+        Returns
+        -------
+        embedding : Tensor of shape (n_graphs, n_embedding)
+            Vectors of graphs.
+        """
         x = torch.sigmoid(self.inputs(graphs.x))  # (n_nodes, n_hidden)
         # (n_graphs, n_steps + 1, n_hidden_graphs)
         kernels = self.hidden_graphs(x, whole_graphs(graphs), generator)
@@ -418,6 +442,15 @@ class KerGNN(FlatNetwork):
     ----------
     Aosong Feng, Chenyu You, Shiqiang Wang and Leandros Tassiulas, "KerGNNs: Interpretable
     Graph Neural Networks with Graph Kernels", AAAI 2022.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sklofi.nn import KerGNN, FlatGraphs
+    >>> edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])  # a path of three nodes
+    >>> graphs = FlatGraphs(torch.eye(3), edges, torch.zeros(3, dtype=torch.int64), n_graphs=1)
+    >>> KerGNN(n_features=3, n_outputs=2).eval()(graphs).shape
+    torch.Size([1, 2])
     """
 
     def __init__(
@@ -454,6 +487,21 @@ class KerGNN(FlatNetwork):
         self.numbers_per_edge = 2 * EGONETS_PER_EDGE
 
     def embed(self, graphs: FlatGraphs, generator: torch.Generator | None = None) -> Tensor:
+        """Return the vectors of graphs, the input of the head.
+
+        Parameters
+        ----------
+        graphs : FlatGraphs
+            The graphs.
+
+        generator : torch.Generator, default=None
+            Source of the dropout; None is torch's global generator.
+
+        Returns
+        -------
+        embedding : Tensor of shape (n_graphs, n_embedding)
+            Vectors of graphs.
+        """
         subgraphs = egonets(graphs, self.radius)
         x = torch.relu(self.inputs(graphs.x))  # (n_nodes, n_hidden)
         weight = graphs.node_weight()
