@@ -1,4 +1,4 @@
-"""Means of scores over folds, their errors, and the test of a difference."""
+"""Means of scores over folds, their errors, their text, and the test of a difference."""
 
 from __future__ import annotations
 
@@ -24,6 +24,33 @@ def mean_of(values: NDArray[np.float64]) -> float:
     """Return the mean of the values that are not NaN, NaN if there are none."""
     values = values[~np.isnan(values)]
     return float(values.mean()) if len(values) else float("nan")
+
+
+def _power(mean: float, error: float) -> int | None:
+    size = np.nanmax([abs(mean), error, 0.0])
+    if not 0 < size < np.inf:
+        return None
+    return max(int(np.floor(np.log10(size))), -300)  # smaller ones are inexact
+
+
+def _figure(mean: float, error: float, power: int) -> str:
+    power = 0 if -3 <= power < 5 else power  # plain decimals show these
+    mean, error = mean / 10.0**power, error / 10.0**power
+    n_decimals = 4
+    if ROUNDING * abs(mean) < error < 1e-4:  # so small an error is shown as well
+        n_decimals = min(int(np.ceil(-np.log10(error))), 12)
+    text = f"{mean:.{n_decimals}f} ± {error:.{n_decimals}f}"
+    return f"({text})e{power:+03d}" if power else text
+
+
+def format_figures(figures: list[tuple[float, float]]) -> list[str]:
+    """Return texts of means ± errors, with one power of ten where they can share it."""
+    powers = [_power(*figure) for figure in figures]
+    shared = max((power for power in powers if power is not None), default=0)
+    return [
+        _figure(*figure, shared if power is None or shared - power <= 3 else power)
+        for figure, power in zip(figures, powers, strict=True)
+    ]
 
 
 def corrected_t_test(

@@ -20,9 +20,16 @@ from sklearn.utils import _safe_indexing
 from tqdm import tqdm
 
 from sklofi._plotting import import_pyplot
-from sklofi._statistics import ROUNDING, corrected_t_test, mean_of, standard_error
+from sklofi._statistics import (
+    ROUNDING,
+    corrected_t_test,
+    format_figures,
+    mean_of,
+    standard_error,
+)
 
 __all__ = ["Comparison", "Failure", "compare", "corrected_t_test"]
+
 
 # Scores that count the graphs which are classified rightly, as a share, and those that count the
 # pairs of graphs which are ranked rightly. Others may come in any unit, in which one test graph is
@@ -446,7 +453,7 @@ class Comparison:
 
     def __str__(self) -> str:
         rows = self.rows()
-        figures = _figures(rows)
+        figures = format_figures([(row["mean"], row["standard_error"]) for row in rows])
         width = max(len("estimator"), *map(len, self.names))
         wide = max(18, len(self.metric), *map(len, figures))
         lines = [
@@ -495,31 +502,3 @@ class Comparison:
         if p >= self.alpha:
             return f"no clear difference ({size})"
         return f"{'better' if self._difference(i) > 0 else 'worse'} ({size})"
-
-
-def _figures(rows: list[dict[str, Any]]) -> list[str]:
-    """Return mean ± standard error of each row, with one power of ten where rows can share it."""
-    figures = [(row["mean"], row["standard_error"]) for row in rows]
-    powers = [_power(*figure) for figure in figures]
-    shared = max((power for power in powers if power is not None), default=0)
-    return [
-        _figure(*figure, shared if power is None or shared - power <= 3 else power)
-        for figure, power in zip(figures, powers, strict=True)
-    ]
-
-
-def _power(mean: float, error: float) -> int | None:
-    size = np.nanmax([abs(mean), error, 0.0])
-    if not 0 < size < np.inf:
-        return None
-    return max(int(np.floor(np.log10(size))), -300)  # smaller ones are inexact
-
-
-def _figure(mean: float, error: float, power: int) -> str:
-    power = 0 if -3 <= power < 5 else power  # plain decimals show these
-    mean, error = mean / 10.0**power, error / 10.0**power
-    n_decimals = 4
-    if ROUNDING * abs(mean) < error < 1e-4:  # so small an error is shown as well
-        n_decimals = min(int(np.ceil(-np.log10(error))), 12)
-    text = f"{mean:.{n_decimals}f} ± {error:.{n_decimals}f}"
-    return f"({text})e{power:+03d}" if power else text

@@ -21,7 +21,8 @@ from sklofi.nn._deep_multisets import DeepMultisets
 from sklofi.nn._dgcnn import DGCNN
 from sklofi.nn._diffpool import DiffPool
 from sklofi.nn._ecc import ECC
-from sklofi.nn._message_passing import GAT, GCN, GIN, SGIN, GraphSAGE
+from sklofi.nn._gin import GIN, SGIN
+from sklofi.nn._message_passing import GAT, GCN, GraphSAGE
 from sklofi.nn._sfa import SFAGNN
 from sklofi.nn._walk_filters import RWGNN, KerGNN
 from sklofi.training._edge_batches import EdgeDataset

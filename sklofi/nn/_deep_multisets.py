@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from sklofi.nn._flat import FlatGraphs, Perceptron, StackedNetwork, widths
+from sklofi.nn._flat import FlatGraphs, Perceptron
+from sklofi.nn._stacked import StackedNetwork, widths
 
 
 class DeepMultisets(StackedNetwork):

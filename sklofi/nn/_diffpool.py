@@ -11,7 +11,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from sklofi.nn._flat import FlatGraphs, Norm, Outputs, Perceptron, pool
+from sklofi.nn._flat import FlatGraphs, Outputs, Perceptron, pool
+from sklofi.nn._norm import Norm
 from sklofi.nn._pyg import PyGNetwork
 
 DENSE_POOLINGS: dict[str, Any] = {"sum": torch.sum, "mean": torch.mean, "max": torch.amax}

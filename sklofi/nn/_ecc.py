@@ -6,7 +6,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from sklofi.nn._flat import FlatGraphs, Norm, Perceptron, StackedNetwork, widths
+from sklofi.nn._flat import FlatGraphs, Perceptron
+from sklofi.nn._norm import Norm
+from sklofi.nn._stacked import StackedNetwork, widths
 
 
 class ECCLayer(nn.Module):

@@ -6,8 +6,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from sklofi.nn._flat import LAYERS, FlatGraphs, Perceptron, StackedNetwork, widths
+from sklofi.nn._flat import FlatGraphs, Perceptron
 from sklofi.nn._lofi import INITIAL_TEMPERATURE
+from sklofi.nn._stacked import LAYERS, StackedNetwork, widths
 
 
 class SFALayer(nn.Module):
