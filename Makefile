@@ -2,13 +2,17 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-parallel test-oldest torture results lint format clean
+.PHONY: demo test coverage test-parallel test-oldest torture results lint format clean
 
 demo: .venv/.installed-demo
 	$(BIN)/python examples/plot_first_steps.py
 
 test: .venv/.installed-test lint
 	$(BIN)/python -m pytest -n 2
+
+# What no test runs is listed, line by line. Worker processes are not counted.
+coverage: .venv/.installed-test
+	$(BIN)/python -m pytest -n 2 --cov --cov-report=term-missing:skip-covered
 
 # The tests that compute in other processes, twenty times, two runs at a time: none may hang.
 test-parallel: .venv/.installed-test

@@ -24,7 +24,7 @@ from benchmarks.ranking import (
     scores,
 )
 
-OURS, FRONT, OTHER = "#0072B2", "#222222", "#8a8a8a"  # everybody can tell blue from greys
+OURS, FRONT, OTHER = "#0072B2", "#222222", "#8a8a8a"  # everybody can tell blue from grays
 MARKERS = {"network": "o", "kernel": "s", "baseline": "^"}
 
 

@@ -2,16 +2,16 @@
 Does LoFI beat a graph kernel on my data?
 =========================================
 
-One function answers: every estimator on the same folds, everything tuned inside the training
-graphs, and a test that knows that the training sets of the folds overlap.
+One function answers this. It fits every estimator on the same folds, tunes inside the training
+graphs, and tests the differences, allowing for the overlap of the training sets.
 """
 
 # %%
 # The graphs
 # ----------
 # Three motifs of two "N" and two "O", a ring, a chain and a star, are planted into random
-# graphs of 24 other nodes; a fourth class has the same atoms scattered. Take your own list
-# of networkx graphs and targets instead.
+# graphs of 24 other nodes; a fourth class has the same atoms scattered. Replace them with
+# your own list of networkx graphs and targets.
 import matplotlib.pyplot as plt
 import networkx as nx
 from sklearn.model_selection import GridSearchCV

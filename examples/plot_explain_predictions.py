@@ -2,8 +2,8 @@
 Explain predictions, node by node
 =================================
 
-Which nodes of *this* graph speak for the predicted class, and which against it? Attributions
-answer for many graphs at once. Here the answer is known, so it can be checked.
+Which nodes of a graph speak for the predicted class, and which against it? Attributions
+answer this for many graphs at once. Here the answer is known, so it can be checked.
 """
 
 # %%
@@ -32,8 +32,8 @@ print(f"accuracy on 100 unseen graphs: {classifier.score(graphs[test], y[test]):
 # %%
 # One number for each node
 # ------------------------
-# The numbers of a graph sum to the evidence for its class, less that of the empty graph. This
-# checks them: what is missing is the error of a numerical integral, at most a hundredth.
+# The numbers of a graph sum to the evidence for its class minus that of the empty graph. The
+# difference is the error of a numerical integral, at most a hundredth.
 result = node_attribution(classifier, graphs[test])
 values, output, baseline = result.attributions[0], result.outputs[0], result.baselines[0]
 print(f"graph 0: {values.sum():.2f} of {output:.2f} - ({baseline:.2f}) = {output - baseline:.2f}")
@@ -56,7 +56,7 @@ print(f"nodes of the motif against all others: {np.mean(areas):.3f}")
 # Pictures
 # --------
 # Red nodes speak for the class that is predicted, blue ones against it.
-examples = [int(np.flatnonzero(y[test] == one)[i]) for one in (1, 2) for i in range(3)]
+examples = [int(np.flatnonzero(y[test] == label)[i]) for label in (1, 2) for i in range(3)]
 display = AttributionDisplay.from_estimator(
     classifier, [graphs[test][i] for i in examples], y[test][examples]
 )

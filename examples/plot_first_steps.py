@@ -34,9 +34,9 @@ _, spectral_radius = load_graph_atlas(target="spectral_radius")
 # Cross-validation
 # ----------------
 # The estimators take lists of networkx graphs. A ``GraphSet`` is such a list, converted
-# once instead of once per fold. Beside LoFI stands the classic that it has to beat, a
-# support vector machine with the Weisfeiler-Lehman kernel, on the same folds; ``compare``
-# tells whether a difference means anything.
+# once instead of once per fold. LoFI is compared with a support vector machine with the
+# Weisfeiler-Lehman kernel on the same folds; ``compare`` tests whether a difference is
+# significant.
 classifiers = {
     "LoFI": LoFIClassifier(max_epochs=30, random_state=0),
     "WL-kernel SVM": GraphKernelSVC(kernel="wl"),

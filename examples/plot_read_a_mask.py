@@ -51,7 +51,7 @@ for mask, (mean, spread) in enumerate(rows):
 # ----------------------
 # Words are compared with labels by name; the histogram counts members of an egonet; and each
 # label speaks for or against the motif through the mask.
-planted = [graph for graph, one in zip(graphs[test], y[test], strict=True) if one == 1]
+planted = [graph for graph, label in zip(graphs[test], y[test], strict=True) if label == 1]
 for mask in range(4):
     reading = read_mask(classifier, layer=0, mask=mask)
     parts = []

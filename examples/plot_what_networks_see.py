@@ -3,8 +3,8 @@ What does each method see?
 ==========================
 
 Which method is right for your graphs depends on where the difference between your classes is.
-Here are six differences and seventeen methods. Whoever cannot see a difference is right half of
-the time.
+Here are six differences and seventeen methods. A method that cannot see a difference is right
+half of the time.
 """
 
 # %%
@@ -32,9 +32,9 @@ rng = np.random.RandomState(0)
 pairs = {
     # As many of each label? (If not, there are other neighbors, too.)
     "labels": lambda n: (ring("NCCCCCCC" * n), ring("NNCCCCCC" * n)),
-    # The same labels, but who is beside whom?
+    # The same labels, but which nodes are neighbors?
     "neighbors": lambda n: (ring("NCCCNCCC" * n), ring("NNCCCCCC" * n)),
-    # The same neighborhoods, if one does not know their centers: two N and a C, two C and an N.
+    # The same neighborhoods if their centers are not known: two N and a C, two C and an N.
     "centers": lambda n: (ring("NCNCNCNC" * n), ring("NNCCNNCC" * n)),
     # Three or four neighbors, and no labels.
     "degrees": lambda n: tuple(nx.random_regular_graph(d, 8 * n, seed=rng) for d in (3, 4)),
@@ -63,10 +63,11 @@ methods["Fingerprint"] = baselines.FingerprintClassifier()
 methods["LabelHistogram"] = baselines.LabelHistogramClassifier()
 
 # %%
-# Who sees what?
-# --------------
-# Rings of a size are all the same, so new graphs have to be of other sizes than those of training.
-# Most methods do not use bonds, and say so; here that is what is to be shown.
+# Which method sees what?
+# -----------------------
+# Rings of one size are all the same, so the new graphs have other sizes than those of training.
+# Most methods do not use bonds and warn about it. This is what the example shows, so the
+# warning is silenced.
 warnings.filterwarnings("ignore", message=".* does not use edge labels")
 training_sizes, new_sizes = [1, 3, 5, 7] * 4, [2, 4, 6] * 2
 y, y_new = np.tile([0, 1], len(training_sizes)), np.tile([0, 1], len(new_sizes))

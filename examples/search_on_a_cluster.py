@@ -2,8 +2,8 @@
 A search on a cluster, and a worker that dies
 =============================================
 
-A grid search is many fits that do not need each other. Dask sends them to the workers of a
-cluster; here it is a small one on this machine, but nothing changes for a large one.
+The fits of a grid search are independent of each other. Dask sends them to the workers of a
+cluster. Here it is a small one on this machine, but nothing changes for a large one.
 """
 
 # %%
@@ -42,8 +42,8 @@ def search_on(client):
 # %%
 # The cluster
 # -----------
-# Two worker processes of one thread each. For workers on other machines it would be
-# `Client("scheduler:8786")`. Workers are started from this file, hence the last lines.
+# Two worker processes of one thread each. For workers on other machines, use
+# `Client("scheduler:8786")`. The workers import this file, hence the last lines.
 def main():
     with (
         LocalCluster(

@@ -1,4 +1,4 @@
-"""How much memory there is, and what should not be begun for want of it."""
+"""The memory of the machine, and what is too large for it."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")
 
 
 def is_too_large(n_bytes: float) -> bool:
-    """Whether something takes more than half of the memory, and so should not be begun."""
+    """Return whether something takes more than half of the memory, so that it should be refused."""
     return n_bytes > memory_size() / 2
 
 
 def memory_size() -> float:
-    """Memory of this machine in bytes, or of the container that limits it."""
+    """Return the memory of this machine in bytes, or of the container that limits it."""
     try:
         size = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
     except (AttributeError, OSError, ValueError):  # not a Unix

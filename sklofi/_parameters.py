@@ -1,56 +1,321 @@
-"""Parameters of estimators, declared once with their constraint and their text."""
+"""Parameters of estimators: each is declared once, with its text, constraint and default.
+
+A class that derives from :class:`Parameterized` declares a parameter as an annotated attribute::
+
+    class Smoother(Parameterized, BaseEstimator):
+        \"\"\"Averages of neighbors.\"\"\"
+
+        width: int = count("Number of neighbors to average.", default=3)
+
+The constructor, scikit-learn's validation and the docstring follow from the declaration.
+"""
 
 from __future__ import annotations
 
 import inspect
-from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+import re
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import MISSING, Field, dataclass, field, fields
 from numbers import Integral, Real
+from typing import Any, ClassVar, dataclass_transform
 
-from sklearn.utils._param_validation import Interval
+from sklearn.base import BaseEstimator
+from sklearn.utils._param_validation import Interval, StrOptions
 
-
-def parameter(default, constraint, text):
-    """A field of a dataclass that is a parameter of scikit-learn: declared and described once."""
-    return field(default=default, metadata={"constraint": constraint, "text": text})
-
-
-def learning_rate(default):
-    constraint = [Interval(Real, 0, None, closed="neither")]
-    return parameter(default, constraint, "Learning rate of the AdamW optimizer.")
-
-
-AT_LEAST_0 = [Interval(Integral, 0, None, closed="left")]
-
+from sklofi.graphs._labels import DEFAULT_EDGE_LABEL, DEFAULT_NODE_LABEL
 
 AT_LEAST_1 = [Interval(Integral, 1, None, closed="left")]
+POSITIVE = [Interval(Real, 0, None, closed="neither")]
+NOT_NEGATIVE = [Interval(Real, 0, None, closed="left")]
+SHARE = [Interval(Real, 0, 1, closed="left")]
+# How docstrings name what scikit-learn's validation knows by a word.
+KINDS = {
+    "boolean": "bool",
+    "verbose": "int",
+    "random_state": "int, RandomState instance or None",
+}
 
 
-def network_estimator(cls):
-    """Decorator of estimators: a dataclass whose fields are parameters.
+def parameter(
+    text: str, constraint: Any, kind: str | None = None, *, default: Any, kw_only: bool = True
+) -> Any:
+    """Declare a parameter of an estimator.
 
-    The generated ``__init__`` assigns them and does nothing else. What the fields say about
-    themselves becomes the table of constraints that scikit-learn checks.
+    Parameters
+    ----------
+    text : str
+        What the docstring says of it.
 
-    Of a field that several bases have, the nearest declaration counts, as with all attributes.
-    A dataclass alone takes it from its first base, though that one may have inherited it.
+    constraint : list or "no_validation"
+        Which values it may have, in the words of scikit-learn's validation.
+
+    kind : str, default=None
+        Its type as the docstring names it; by default derived from the constraint.
+
+    default : object
+        Its default.
+
+    kw_only : bool, default=True
+        Whether the constructor takes it by name only.
+
+    Returns
+    -------
+    field : dataclasses.Field
+        What the class assigns to the annotated attribute.
+
+    See Also
+    --------
+    choice : One of a few words.
+    count : A whole number.
+    flag : A switch.
+
+    Examples
+    --------
+    >>> from sklearn.base import BaseEstimator
+    >>> from sklofi._parameters import Parameterized, parameter
+    >>> class Scaler(Parameterized, BaseEstimator):
+    ...     factor: float = parameter("What to multiply by.", [float], default=2.0)
+    >>> Scaler(factor=3.0)
+    Scaler(factor=3.0)
     """
-    own = dict(inspect.get_annotations(cls))
-    taken, nearest = {}, {}
-    for base in filter(is_dataclass, reversed(cls.__mro__[1:])):
-        taken |= {one.name: one for one in fields(base)}
-        nearest |= {name: taken[name] for name in inspect.get_annotations(base) if name in taken}
-    for name, one in nearest.items():
-        if one is not taken[name] and name not in own:
-            own[name] = one.type
-            setattr(cls, name, field(default=one.default, metadata=one.metadata))
-    cls.__annotations__ = own
-    cls = dataclass(kw_only=True, eq=False, repr=False)(cls)
-    for one in fields(cls):
-        if "constraint" not in one.metadata or one.default is MISSING:
-            raise TypeError(
-                f"{cls.__name__} declares {one.name} without parameter(default, constraint, text)"
-                " of sklofi.training, which says which values it may have and what it does. For a"
-                f" width write {one.name}: int = width(32), with sklofi.training.width."
-            )
-    cls._parameter_constraints = {one.name: one.metadata["constraint"] for one in fields(cls)}
-    return cls
+    metadata = {
+        "text": inspect.cleandoc(text),
+        "constraint": constraint,
+        "kind": kind or _enumerate([*map(_kind, constraint)]),
+    }
+    return field(default=default, metadata=metadata, kw_only=kw_only)
+
+
+def count(text: str, least: int = 1, *, default: Any, kw_only: bool = True) -> Any:
+    """Declare a parameter that is a whole number; None is allowed if it is the default.
+
+    Parameters
+    ----------
+    text : str
+        What the docstring says of it.
+
+    least : int, default=1
+        The least value.
+
+    default : int or None
+        Its default.
+
+    kw_only : bool, default=True
+        Whether the constructor takes it by name only.
+
+    Returns
+    -------
+    field : dataclasses.Field
+        What the class assigns to the annotated attribute.
+    """
+    constraint = [Interval(Integral, least, None, closed="left")]
+    constraint += [None] if default is None else []
+    return parameter(text, constraint, default=default, kw_only=kw_only)
+
+
+def choice(text: str, choices: Sequence[str], *, default: str) -> Any:
+    """Declare a parameter that is one of a few words.
+
+    Parameters
+    ----------
+    text : str
+        What the docstring says of it.
+
+    choices : sequence of str
+        The words.
+
+    default : str
+        Its default.
+
+    Returns
+    -------
+    field : dataclasses.Field
+        What the class assigns to the annotated attribute.
+    """
+    kind = "{" + ", ".join(map(_quote, choices)) + "}"
+    return parameter(text, [StrOptions(set(choices))], kind, default=default)
+
+
+def flag(text: str, *, default: bool) -> Any:
+    """Declare a parameter that is a switch.
+
+    Parameters
+    ----------
+    text : str
+        What the docstring says of it.
+
+    default : bool
+        Its default.
+
+    Returns
+    -------
+    field : dataclasses.Field
+        What the class assigns to the annotated attribute.
+    """
+    return parameter(text, ["boolean"], default=default)
+
+
+def _enumerate(kinds: list[str]) -> str:
+    return " or ".join(filter(None, [", ".join(kinds[:-1]), kinds[-1]]))
+
+
+def _kind(constraint: Any) -> str:
+    """A constraint of scikit-learn as docstrings name it."""
+    names = {
+        "boolean": "bool",
+        "verbose": "int",
+        "random_state": "int, RandomState instance or None",
+    }
+    if constraint is None:
+        return "None"
+    if isinstance(constraint, str):
+        return names[constraint]
+    if isinstance(constraint, StrOptions):
+        return ", ".join(map(_quote, sorted(constraint.options)))
+    if isinstance(constraint, Interval):
+        return "int" if constraint.type is Integral else "float"
+    return str(constraint.__name__)
+
+
+def _quote(value: object) -> str:
+    return f'"{value}"' if isinstance(value, str) else repr(value)
+
+
+@dataclass_transform(
+    kw_only_default=True, eq_default=False, field_specifiers=(parameter, count, choice, flag)
+)
+class Parameterized:
+    """Base of all classes that declare parameters.
+
+    Each subclass becomes a dataclass whose fields are its parameters: the constructor assigns
+    them and does nothing else. Its docstring gets the sections that follow from declarations:
+    the parameters, and the attributes that `_fitted_attributes` describes.
+    """
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {}
+
+    # Of each fitted attribute its type and its text, for the docstring. Subclasses add to it.
+    _fitted_attributes: ClassVar[dict[str, tuple[str, str]]] = {}
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        own_docstring = cls.__doc__
+        dataclass(kw_only=True, eq=False, repr=False)(cls)
+        for declared in _fields(cls):
+            if "constraint" not in declared.metadata or declared.default is MISSING:
+                name = declared.name
+                raise TypeError(
+                    f"{cls.__name__} declares {name} without parameter(text, constraint,"
+                    " default=...) of sklofi.training, which says what it does and which values it"
+                    " may have."
+                    f" For a whole number write {name}: int = count(text, default=32), with"
+                    " sklofi.training.count."
+                )
+        cls._parameter_constraints = {f.name: f.metadata["constraint"] for f in _fields(cls)}
+        cls.__doc__ = None if own_docstring is None else cls._complete(own_docstring)
+
+    @classmethod
+    def _complete(cls, docstring: str) -> str:
+        """The docstring with all sections, in the order of numpydoc."""
+        summary, sections = split_sections(docstring)
+        sections = {
+            "Parameters": "\n\n".join(map(_describe, _in_order(cls))),
+            "Attributes": "\n\n".join(
+                _entry(f"{name} : {kind}", text) for name, (kind, text) in _attributes_of(cls)
+            ),
+            **cls._more_sections(),
+            **sections,
+        }
+        order = ("Parameters", "Attributes", "See Also", "Notes", "References", "Examples")
+        parts = [
+            f"{name}\n{'-' * len(name)}\n{sections[name]}" for name in order if sections.get(name)
+        ]
+        return "\n\n".join([summary, *parts])
+
+    @classmethod
+    def _more_sections(cls) -> dict[str, str]:
+        """Further sections that a family of classes shares, by their titles."""
+        return {}
+
+
+def split_sections(docstring: str) -> tuple[str, dict[str, str]]:
+    """The text before the first section of a docstring, and the sections by their titles."""
+    parts = re.split(r"^(\w[\w ]*)\n-+$", inspect.cleandoc(docstring), flags=re.MULTILINE)
+    titles, bodies = parts[1::2], parts[2::2]
+    sections = {title: body.strip("\n") for title, body in zip(titles, bodies, strict=True)}
+    return parts[0].strip(), sections
+
+
+def _fields(cls: Any) -> tuple[Field[Any], ...]:
+    return fields(cls)
+
+
+def _in_order(cls: type) -> list[Field[Any]]:
+    """The parameters of a class: its own first, those of mixins last."""
+    declared = {f.name: f for f in _fields(cls)}
+    bases = [base for base in cls.__mro__ if "__dataclass_fields__" in vars(base)]
+    names: dict[str, None] = {}
+    for base in sorted(bases, key=lambda base: not issubclass(base, BaseEstimator)):
+        names |= dict.fromkeys(n for n in inspect.get_annotations(base) if n in declared)
+    return [declared[name] for name in names]
+
+
+def _attributes_of(cls: type) -> Iterator[tuple[str, tuple[str, str]]]:
+    attributes: dict[str, tuple[str, str]] = {}
+    for base in reversed(cls.__mro__):
+        attributes |= vars(base).get("_fitted_attributes", {})
+    return iter(attributes.items())
+
+
+def _describe(declared: Field[Any]) -> str:
+    kind, default = declared.metadata["kind"], _quote(declared.default)
+    return _entry(f"{declared.name} : {kind}, default={default}", declared.metadata["text"])
+
+
+def _section(title: str, body: str) -> str:
+    return f"{title}\n{'-' * len(title)}\n{body}"
+
+
+def _entry(title: str, text: str) -> str:
+    return "\n".join([title, *(f"    {line}" for line in inspect.cleandoc(text).splitlines())])
+
+
+class ReadsNodeLabels(Parameterized):
+    """Mixin of all that read categorical labels of nodes."""
+
+    node_label: Hashable | None = parameter(
+        """Node attribute with a categorical label: any hashable value. Under the default
+        name it may be absent, then all nodes count as alike. None ignores labels. For a
+        :class:`GraphSet` it was chosen when it was made.""",
+        "no_validation",
+        "hashable or None",
+        default=DEFAULT_NODE_LABEL,
+    )
+
+
+class ReadsEdgeLabels(Parameterized):
+    """Mixin of all that read categorical labels of edges."""
+
+    edge_label: Hashable | None = parameter(
+        """Edge attribute with a categorical label: any hashable value. Under the default
+        name it may be absent, then all edges count as alike. None ignores labels. For a
+        :class:`GraphSet` it was chosen when it was made.""",
+        "no_validation",
+        "hashable or None",
+        default=DEFAULT_EDGE_LABEL,
+    )
+
+
+class WeighsClasses(Parameterized):
+    """Mixin of the classifiers with weights of classes."""
+
+    class_weight: dict[Any, float] | str | None = parameter(
+        """Weights of the classes, multiplied with `sample_weight`; "balanced" makes them
+        inversely proportional to the frequency of the classes.""",
+        [dict, StrOptions({"balanced"}), None],
+        default=None,
+    )
+
+    _fitted_attributes: ClassVar[dict[str, tuple[str, str]]] = {
+        "classes_": ("ndarray of shape (n_classes,)", "The classes.")
+    }

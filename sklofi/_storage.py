@@ -1,10 +1,13 @@
-"""Fitted estimators in one file that holds data and nothing else.
+"""Save fitted estimators to files of plain data, and load them.
 
-The file is in the safetensors format: arrays, and before them a description in JSON. It is
-read without pickle; objects are made only of the classes that an estimator names, and only
-by filling them with data, so a file cannot run code, whoever wrote it. Nor can it make a
-later fit open files: parameters that do are never read. What is read takes memory in
-proportion to the file.
+A file has the safetensors format: arrays, and before them a description in JSON. It is read
+without pickle. Objects are made only of the classes that an estimator names, and only by
+filling them with data, so a file cannot run code, whoever wrote it. Nor can it make a later
+fit open files: parameters that do are never read. Loading takes memory in proportion to the
+file.
+
+From top to bottom: the mixin `SavedEstimator`, the file (`write_file`, `read_file`), values as
+JSON and back (`encode`, `decode`), and `load`, which finds the class by itself.
 """
 
 from __future__ import annotations
@@ -29,43 +32,35 @@ from safetensors import SafetensorError, deserialize
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from sklofi._messages import brief
+from sklofi._messages import shorten
 
 Arrays = dict[str, NDArray[Any]]
-
 
 # Raise it when older versions of this library could not read what is written. 2: graphs that
 # belong to a kernel may have labels of edges.
 FORMAT = 2
 
-
 # The key that says what a JSON object stands for, where it is not a dictionary.
 KIND = "!"
 
-
-# What may come of a description that was not written by us.
+# The errors that a description may cause which this library has not written.
 DAMAGE = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
-
 
 # Parameters that let a fit run code, open files or start processes. They are neither saved nor
 # loaded, whatever a file says: only the user chooses them.
 LEFT_OUT = frozenset({"callbacks", "memory", "n_jobs"})
 
-
-# What scikit-learn keeps with an estimator, and asks for again where it is needed.
+# Attributes in which scikit-learn holds settings of an estimator; no file may set them.
 BOOKKEEPING = frozenset({"_metadata_request", "_skl_callbacks"})
-
 
 # An array of texts takes as much memory for each as for the longest. All of them together may
 # take so many bytes for each byte of the file.
 TEXTS_PER_BYTE = 32
 
-
-# What has to be seen to of objects that come from a file, because compiled code believes them.
+# Checks of objects that were filled from a file, where compiled code relies on their content.
 CHECKS: dict[type, Callable[[Any], None]] = {}
 
-
-# Where the classes are that a file may name: public estimators, and nothing else.
+# The rooms whose public estimators a file may name.
 ESTIMATORS = ("sklofi", "sklofi.kernels", "sklofi.baselines")
 
 LIBRARIES = ("sklofi", "numpy", "scipy", "scikit-learn", "torch", "skorch", "safetensors")
@@ -121,12 +116,15 @@ class SavedEstimator:
 
         Nothing is unpickled and no code from the file is run, whatever is in it, and a
         later fit of what was loaded opens nothing that you did not give it. Whether its
-        predictions are to be trusted is another question.
+        predictions can be trusted is another question.
 
         Parameters
         ----------
         path : str or path-like
             The file.
+
+        **options : dict
+            Options of the class, such as the device of a network.
 
         Returns
         -------
@@ -137,8 +135,8 @@ class SavedEstimator:
         description, arrays = read_file(path)
         if (name := description.get("class")) != cls.__name__:
             raise ValueError(
-                f"{os.fspath(path)} holds a {brief(name)}, not a {cls.__name__}; sklofi.load finds"
-                " the class by itself."
+                f"{os.fspath(path)} holds a {shorten(name)}, not a {cls.__name__}; sklofi.load"
+                " finds the class by itself."
             )
         try:
             classes = cls._saved_classes
@@ -151,7 +149,7 @@ class SavedEstimator:
         except DAMAGE as error:
             raise ValueError(
                 f"{os.fspath(path)} does not describe a {cls.__name__} as this version of"
-                f" sklofi knows it ({type(error).__name__}: {brief(error)})."
+                f" sklofi knows it ({type(error).__name__}: {shorten(error)})."
             ) from error
         return estimator
 
@@ -202,7 +200,7 @@ def write_file(path: str | os.PathLike[str], description: Any, arrays: Arrays) -
 
 
 def read_file(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
-    """The description and the arrays of a file, if it is whole and one of ours."""
+    """Return the description and the arrays of a file, if this library has written it."""
     content = Path(path).read_bytes()
     name = os.fspath(path)
     try:
@@ -212,7 +210,7 @@ def read_file(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
     except (SafetensorError, *DAMAGE) as error:
         raise ValueError(
             f"{name} is not a file that sklofi has saved, or it is damaged or incomplete"
-            f" ({brief(error)})."
+            f" ({shorten(error)})."
         ) from error
     if "sklofi" not in metadata:
         raise ValueError(f"{name} is a safetensors file, but not one that sklofi has saved.")
@@ -224,8 +222,8 @@ def read_file(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
         raise ValueError(f"{name} is damaged: its description cannot be read.") from error
     if is_newer:
         raise ValueError(
-            f"{name} has the format {brief(file_format)} of sklofi {brief(writer)}; this version"
-            f" reads formats up to {FORMAT}. Update sklofi to load it."
+            f"{name} has the format {shorten(file_format)} of sklofi {shorten(writer)}; this"
+            f" version reads formats up to {FORMAT}. Update sklofi to load it."
         )
     if metadata.get("checksum") != _checksum(metadata["sklofi"], arrays):
         raise ValueError(f"{name} is damaged: its content does not agree with its checksum.")
@@ -238,7 +236,7 @@ def read_file(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
 
 
 def is_out_of_proportion(description: Any, n_bytes: int) -> bool:
-    """Whether the arrays of texts that are described take too much for a file of some size."""
+    """Return whether arrays of texts would take far more memory than a file of this size."""
     n_characters = 0
     values = [description]
     while values:
@@ -247,7 +245,7 @@ def is_out_of_proportion(description: Any, n_bytes: int) -> bool:
             values += value.values()
             texts = value.get("value")
             if value.get(KIND) == "texts" and isinstance(texts, list):
-                lengths = [len(one) for one in texts if isinstance(one, str)]
+                lengths = [len(text) for text in texts if isinstance(text, str)]
                 n_characters += len(texts) * max(lengths, default=0)
         elif isinstance(value, list):
             values += value
@@ -255,10 +253,10 @@ def is_out_of_proportion(description: Any, n_bytes: int) -> bool:
 
 
 def encode(value: Any, place: str, arrays: Arrays, classes: tuple[type, ...] = ()) -> Any:
-    """A value as JSON. Arrays go into `arrays` under the name of their place."""
+    """Return a value as JSON; its arrays are added to `arrays` under the name of their place."""
 
-    def inside(some: Any, name: Any) -> Any:
-        return encode(some, f"{place}.{name}", arrays, classes)
+    def encode_member(member: Any, name: Any) -> Any:
+        return encode(member, f"{place}.{name}", arrays, classes)
 
     kind = type(value)  # exactly: what is derived from str may be more than its text
     if value is None or kind in (bool, int, str) or (kind is float and np.isfinite(value)):
@@ -268,13 +266,14 @@ def encode(value: Any, place: str, arrays: Arrays, classes: tuple[type, ...] = (
     if kind is bytes:
         return {KIND: "bytes", "value": value.hex()}
     if kind is list:
-        return [inside(one, i) for i, one in enumerate(value)]
+        return [encode_member(member, i) for i, member in enumerate(value)]
     if kind in (tuple, set, frozenset):
-        return {KIND: kind.__name__, "value": [inside(one, i) for i, one in enumerate(value)]}
+        return {KIND: kind.__name__, "value": encode(list(value), place, arrays, classes)}
     if kind is dict:
         if all(type(key) is str for key in value) and KIND not in value:
-            return {key: inside(one, key) for key, one in value.items()}
-        return {KIND: "dict", "value": [inside(list(item), item[0]) for item in value.items()]}
+            return {key: encode_member(member, key) for key, member in value.items()}
+        items = [encode_member(list(item), item[0]) for item in value.items()]
+        return {KIND: "dict", "value": items}
     if kind is np.ndarray and not value.dtype.isnative:
         value = value.astype(value.dtype.newbyteorder("="))
     if kind is np.ndarray and value.dtype in STORED_DTYPES:
@@ -284,21 +283,23 @@ def encode(value: Any, place: str, arrays: Arrays, classes: tuple[type, ...] = (
         return {KIND: "array", "value": place}
     if kind is np.ndarray and value.dtype.kind in "OU":
         name = "objects" if value.dtype.kind == "O" else "texts"
-        return {KIND: name, "shape": list(value.shape), "value": inside(value.ravel().tolist(), 0)}
+        members = encode_member(value.ravel().tolist(), 0)
+        return {KIND: name, "shape": list(value.shape), "value": members}
     if kind is np.str_:
         return {KIND: "numpy", "dtype": "str", "value": str(value)}
     if isinstance(value, np.generic) and value.dtype in STORED_DTYPES:
-        return {KIND: "numpy", "dtype": value.dtype.name, "value": inside(value.item(), 0)}
+        return {KIND: "numpy", "dtype": value.dtype.name, "value": encode_member(value.item(), 0)}
     if kind is sp.csr_array:
         parts = {"data": value.data, "indices": value.indices, "indptr": value.indptr}
-        return {KIND: "csr", "shape": list(value.shape), "value": inside(parts, "csr")}
+        return {KIND: "csr", "shape": list(value.shape), "value": encode_member(parts, "csr")}
     if (
         kind is np.random.RandomState
         and value.get_state(legacy=False)["bit_generator"] == "MT19937"
     ):
-        return {KIND: "random state", "value": inside(value.get_state(legacy=False), "state")}
+        state = value.get_state(legacy=False)
+        return {KIND: "random state", "value": encode_member(state, "state")}
     if kind in classes:
-        return {KIND: kind.__name__, "value": inside(_state_of(value), kind.__name__)}
+        return {KIND: kind.__name__, "value": encode_member(_get_state(value), kind.__name__)}
     raise TypeError(
         f"{value!r} ({place}) cannot be saved, because it is of the type {kind.__name__}: only"
         " numbers, texts, bytes, tuples and the like can be read back without running code."
@@ -307,21 +308,21 @@ def encode(value: Any, place: str, arrays: Arrays, classes: tuple[type, ...] = (
 
 
 def decode(value: Any, arrays: Arrays, classes: tuple[type, ...] = ()) -> Any:
-    """What :func:`encode` has made JSON of.
+    """Return the value that :func:`encode` has turned into JSON.
 
     Arrays are taken out of `arrays`: each stands in one place, or a description could ask for
     any number of copies.
     """
 
-    def inside(some: Any) -> Any:
-        return decode(some, arrays, classes)
+    def decode_member(member: Any) -> Any:
+        return decode(member, arrays, classes)
 
     if isinstance(value, list):
-        return [inside(one) for one in value]
+        return [decode_member(member) for member in value]
     if not isinstance(value, dict):
         return value
     if KIND not in value:
-        return {key: inside(one) for key, one in value.items()}
+        return {key: decode_member(member) for key, member in value.items()}
     content = value["value"]
     match value[KIND]:
         case "float":
@@ -329,20 +330,20 @@ def decode(value: Any, arrays: Arrays, classes: tuple[type, ...] = ()) -> Any:
         case "bytes":
             return bytes.fromhex(content)
         case "tuple" | "set" | "frozenset" | "objects" | "texts" if type(content) is not list:
-            raise TypeError(f"expected a list in a {value[KIND]}, got {brief(content)}")
+            raise TypeError(f"expected a list in a {value[KIND]}, got {shorten(content)}")
         case "tuple":
-            return tuple(inside(content))
+            return tuple(decode_member(content))
         case "set":
-            return set(inside(content))
+            return set(decode_member(content))
         case "frozenset":
-            return frozenset(inside(content))
+            return frozenset(decode_member(content))
         case "dict":
-            return {inside(key): inside(one) for key, one in content}
+            return {decode_member(key): decode_member(member) for key, member in content}
         case "objects":
-            values = np.fromiter(inside(content), dtype=object, count=len(content))
+            values = np.fromiter(decode_member(content), dtype=object, count=len(content))
             return values.reshape(value["shape"])
         case "texts":
-            if not all(type(one) is str for one in content):
+            if not all(type(text) is str for text in content):
                 raise TypeError("expected texts in an array of texts")
             return np.array(content, dtype=str).reshape(value["shape"])
         case "array":
@@ -350,26 +351,26 @@ def decode(value: Any, arrays: Arrays, classes: tuple[type, ...] = ()) -> Any:
         case "numpy" if value["dtype"] == "str" and type(content) is str:
             return np.str_(content)
         case "numpy":
-            number = inside(content)
+            number = decode_member(content)
             if type(number) not in (bool, int, float):
-                raise TypeError(f"expected a number, got {brief(number)}")
+                raise TypeError(f"expected a number, got {shorten(number)}")
             return SCALARS[value["dtype"]](number)
         case "csr":
-            parts = [inside(content[name]) for name in ("data", "indices", "indptr")]
+            parts = [decode_member(content[name]) for name in ("data", "indices", "indptr")]
             if not all(type(part) is np.ndarray and part.dtype in STORED_DTYPES for part in parts):
                 raise TypeError("a sparse matrix does not consist of arrays of numbers")
             matrix = sp.csr_array(tuple(parts), shape=value["shape"])
-            matrix.check_format(full_check=True)  # or it would be read beyond its ends
+            matrix.check_format(full_check=True)  # compiled code does not check bounds
             return matrix
         case "random state":
-            state = inside(content)
-            if not 0 <= state["state"]["pos"] <= 624:  # numpy does not look
+            state = decode_member(content)
+            if not 0 <= state["state"]["pos"] <= 624:  # numpy does not check
                 raise ValueError("the state of a random generator is out of bounds")
             generator = np.random.RandomState()
             generator.set_state(state)
             return generator
-    of_name = {one.__name__: one for one in classes}
-    return _of_state(of_name[value[KIND]], inside(content))
+    class_of_name = {kind.__name__: kind for kind in classes}
+    return _build(class_of_name[value[KIND]], decode_member(content))
 
 
 # The numbers that files hold, by their names in safetensors. Whatever a file names is looked up
@@ -380,34 +381,32 @@ ARRAY_TYPES: dict[str, type[np.generic]] = {
     **{"U8": np.uint8, "U16": np.uint16, "U32": np.uint32, "U64": np.uint64},
     **{"F16": np.float16, "F32": np.float32, "F64": np.float64},
 }
-
-
-STORED_DTYPES = [np.dtype(one) for one in ARRAY_TYPES.values()]
-
-
+STORED_DTYPES = [np.dtype(kind) for kind in ARRAY_TYPES.values()]
 SCALARS: dict[str, Callable[[Any], Any]] = {dtype.name: dtype.type for dtype in STORED_DTYPES}
 
 
 def _read_arrays(content: bytes) -> Arrays:
     return {
-        name: np.frombuffer(one["data"], ARRAY_TYPES[one["dtype"]]).reshape(one["shape"])
-        for name, one in deserialize(content)
+        name: np.frombuffer(array["data"], ARRAY_TYPES[array["dtype"]]).reshape(array["shape"])
+        for name, array in deserialize(content)  # type: ignore[no-untyped-call]
     }
 
 
-def _state_of(value: Any) -> dict[str, Any]:
+def _get_state(value: Any) -> dict[str, Any]:
+    """Return the data of an object, from which :func:`_build` makes an equal one."""
     if is_dataclass(value):
-        return {one.name: getattr(value, one.name) for one in fields(value) if one.init}
+        return {field.name: getattr(value, field.name) for field in fields(value) if field.init}
     return _without(value.__getstate__(), LEFT_OUT)
 
 
-def _of_state(kind: Any, state: dict[str, Any]) -> Any:
+def _build(kind: Any, state: dict[str, Any]) -> Any:
+    """Return an object of a class that is filled with data, and checked."""
     value: Any
     if is_dataclass(kind):
         value = kind(**state)  # type: ignore[operator]
     else:
-        # An estimator starts with its defaults: those parameters that no file may set, or that
-        # it did not have in the version of scikit-learn which wrote the file.
+        # An estimator starts with its defaults, for parameters that no file may set or that it
+        # did not have in the version of scikit-learn which wrote the file.
         value = kind() if issubclass(kind, BaseEstimator) else kind.__new__(kind)
         state = _without(state, LEFT_OUT)
         check_attributes(kind, state.keys() - _parameter_names(kind))
@@ -423,14 +422,14 @@ def _of_state(kind: Any, state: dict[str, Any]) -> Any:
 
 
 def check_attributes(kind: type, names: Iterable[Any], others: Iterable[str] = ()) -> None:
-    """Check that a file sets attributes that only instances have.
+    """Check that a file sets only attributes that belong to instances.
 
-    What the class has itself, such as its methods and the constraints of its parameters, is
-    not for a file to replace, nor is what is named in `others`.
+    A file may not replace what the class itself has, such as its methods and the constraints of
+    its parameters, nor what is named in `others`.
     """
     for name in names:
         if type(name) is not str or hasattr(kind, name) or name in {*others, *BOOKKEEPING}:
-            raise ValueError(f"{brief(name)} is nothing that a file may set")
+            raise ValueError(f"{shorten(name)} is nothing that a file may set")
 
 
 def _parameter_names(kind: Any) -> set[str]:
@@ -454,7 +453,7 @@ def _checksum(text: str, arrays: Arrays) -> str:
 
 
 def _sync_folder(folder: str) -> None:
-    """Let the move survive a power failure as well, where folders can be synchronized."""
+    """Write a folder to disk, so that a move within it survives a power failure."""
     if os.name == "posix":
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -480,6 +479,10 @@ def load(path: str | os.PathLike[str]) -> Any:
     estimator : object
         The fitted estimator. To choose the device, use the method `load` of its class.
 
+    See Also
+    --------
+    LoFIClassifier.save : Write an estimator to a file; every estimator here has it.
+
     Examples
     --------
     >>> import os, tempfile, sklofi
@@ -492,9 +495,9 @@ def load(path: str | os.PathLike[str]) -> Any:
     1.0
     """
     name = read_file(path)[0].get("class")
-    for door in ESTIMATORS:
-        if isinstance(name, str) and name in import_module(door).__all__:
-            found = getattr(import_module(door), name)
-            if isinstance(found, type) and issubclass(found, SavedEstimator):
-                return found.load(path)
-    raise ValueError(f"{os.fspath(path)} holds a {brief(name)}, which is no estimator of sklofi.")
+    for room in map(import_module, ESTIMATORS):
+        if isinstance(name, str) and name in room.__all__:
+            estimator_class = getattr(room, name)
+            if isinstance(estimator_class, type) and issubclass(estimator_class, SavedEstimator):
+                return estimator_class.load(path)
+    raise ValueError(f"{os.fspath(path)} holds a {shorten(name)}, which is no estimator of sklofi.")

@@ -1,10 +1,10 @@
-"""What is asked of targets and weights, the same for every estimator of graphs."""
+"""Check targets and weights, and scale them, in the same way in every estimator."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from types import MethodType
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,18 +12,23 @@ from sklearn import config_context
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from sklofi._messages import show
+from sklofi._messages import attempt, show
 from sklofi.graphs._graph_set import GraphSet
 from sklofi.graphs._input import as_graph_set
 
-# In standard deviations. Only targets without any weight to speak of are so far away; squares
-# of larger ones would keep solvers busy for ever.
+# In standard deviations. Only targets of almost no weight are so far away; solvers would not
+# come to an end with the squares of larger ones.
 FARTHEST_TARGET = 1e8
 
+Method = TypeVar("Method", bound=Callable[..., Any])
 
-# Targets and weights are small: they become arrays of numpy, and are looked through for NaN,
-# whatever the user has set for other estimators.
-always_checked = config_context(array_api_dispatch=False, assume_finite=False)
+
+def always_checked(function: Method) -> Method:
+    """Let a function check arrays of numpy for NaN, whatever the user has configured.
+
+    Targets and weights are small, so that this costs nothing.
+    """
+    return cast(Method, config_context(array_api_dispatch=False, assume_finite=False)(function))
 
 
 @always_checked
@@ -38,7 +43,7 @@ def check_training_data(
     edge_label: Hashable | None = None,
     **target_checks: Any,
 ) -> tuple[GraphSet, NDArray[Any], NDArray[np.float64]]:
-    """X, y and weights as arrays of the same length, without weights of zero.
+    """Return X, y and weights as arrays of the same length, without graphs of weight zero.
 
     `target_checks` are the arguments of scikit-learn's validation of y.
     """
@@ -65,73 +70,78 @@ def check_training_data(
 
 @always_checked
 def check_targets(estimator: Any, y: Any, **target_checks: Any) -> NDArray[Any]:
-    """y as an array, checked by scikit-learn once it is certain that it can be read."""
+    """Return y as an array that scikit-learn has checked."""
     is_numeric = target_checks.get("y_numeric", False)
     y = _read_numbers(y, "y") if is_numeric else _read_classes(y)
-    return validate_data(estimator, X="no_validation", y=y, **target_checks)
+    checked: NDArray[Any] = validate_data(estimator, X="no_validation", y=y, **target_checks)
+    return checked
 
 
 def _read_numbers(values: Any, name: str) -> Any:
-    """Values as they are, or as an array of floats if numpy does not take them for numbers."""
+    """Return values as they are, or as an array of floats if numpy sees no numbers in them."""
     if values is None:
         return None
     array = _read_array(values, name)
     if array.dtype.kind == "c":
-        return array  # which scikit-learn refuses in words, but not a list of them
+        return array  # scikit-learn has an error for complex arrays, but not for lists
     if array.dtype.kind not in "OSUMmV":
         return values
     numbers = np.empty(array.size)
     for position, value in enumerate(array.flat):
-        try:
-            if isinstance(value, np.complexfloating):
-                raise TypeError("numpy would drop the imaginary part")
-            numbers[position] = float(value)
-        except Exception:  # whatever a class of somebody else raises
+        number = attempt(_convert_to_float, value)
+        if isinstance(number, Exception):
             raise ValueError(
                 f"Value {position} of {name} is {show(value)} of type {type(value).__name__},"
                 " which is not a real number."
-            ) from None
+            )
+        numbers[position] = number
     return numbers.reshape(array.shape)
 
 
+def _convert_to_float(value: Any) -> float:
+    if isinstance(value, np.complexfloating):
+        raise TypeError("numpy would drop the imaginary part")
+    return float(value)
+
+
 def _read_classes(values: Any) -> Any:
-    """Values as they are, if they can be compared with each other."""
+    """Return values as they are, if they can be compared with each other."""
     array = _read_array(values, "y")
     if values is not None and array.dtype == object:
         for position, value in enumerate(array.flat):
-            try:
-                hash(value), bool(value != value)
-            except Exception:  # whatever a class of somebody else raises
+            if isinstance(attempt(_hash_and_compare, value), Exception):
                 raise TypeError(
                     f"Value {position} of y is {show(value)} of type {type(value).__name__}, which"
                     " cannot be hashed and compared. Classes are strings or integers."
-                ) from None
-        try:
-            np.unique(array)
-        except Exception:
+                )
+        if isinstance(attempt(np.unique, array), Exception):
             kinds = sorted({type(value).__name__ for value in array.flat})
             raise TypeError(
                 f"y has classes of the types {', '.join(kinds)}, which cannot be sorted. Classes"
                 " are all strings, or all integers."
-            ) from None
+            )
     return values
 
 
+def _hash_and_compare(value: Any) -> None:
+    hash(value), bool(value != value)
+
+
 def _read_array(values: Any, name: str) -> NDArray[Any]:
-    try:
-        array = np.asarray(values)
-    except Exception as error:  # lists of different lengths, or whatever a class raises
+    """Return values as an array that is not empty."""
+    array = attempt(np.asarray, values)
+    if isinstance(array, Exception):  # also of lists of different lengths
         raise ValueError(
-            f"{name} cannot be made an array ({error}). Pass a list or an array with one value"
+            f"{name} cannot be made an array ({array}). Pass a list or an array with one value"
             " for each graph."
-        ) from error
+        ) from array
     if array.size == 0:
         raise ValueError(f"{name} is empty; pass one value for each graph.")
     return array
 
 
 def check_classes(y: NDArray[Any]) -> NDArray[Any]:
-    """The distinct classes, at least two, in ascending order."""
+    """Return the distinct classes, at least two, in ascending order."""
     with np.errstate(invalid="ignore"):  # scikit-learn tries whether floats are integers
         check_classification_targets(y)
     classes = np.unique(y)
@@ -149,7 +159,7 @@ def weights_of_classes(
     y: NDArray[Any],
     weight: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """The weight of each of the classes, given those of the graphs."""
+    """Return the weight of each class, given the weights of the graphs."""
     if class_weight is None:
         return np.ones(len(classes))
     if isinstance(class_weight, str):  # "balanced"
@@ -159,13 +169,14 @@ def weights_of_classes(
             raise ValueError(
                 f'class_weight="balanced" needs graphs of all classes, but y has none of {absent}.'
             )
-        return mass.sum() / (len(mass) * mass)
+        balanced: NDArray[np.float64] = mass.sum() / (len(mass) * mass)
+        return balanced
     names = classes.tolist()
-    without = [name for name in names if name not in class_weight]
+    absent = [name for name in names if name not in class_weight]
     unknown = [name for name in class_weight if name not in names]
-    if without and unknown:
+    if absent and unknown:
         raise ValueError(
-            f"class_weight names the classes {unknown}, which y does not have, and lacks {without}."
+            f"class_weight names the classes {unknown}, which y does not have, and lacks {absent}."
         )
     weights = np.array([class_weight.get(name, 1) for name in names], dtype=float)
     if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.any()):
@@ -181,22 +192,22 @@ def weighted_mean_and_scale(
     weight: NDArray[np.float64],
     eps: float = float(np.finfo(np.float64).eps),
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Column means and standard deviations; the latter 1 for constant columns.
+    """Return means and standard deviations of columns; the latter are 1 for constant columns.
 
     A column counts as constant if it varies by no more than rounding does, `eps` being
     the precision with which the values were computed.
     """
     largest = np.abs(values).max(axis=0)
     largest[largest == 0] = 1
-    # Also for those who let numpy raise errors. Nothing overflows, but numpy 1 says so of the
-    # smallest numbers.
+    # Also where the user lets numpy raise errors. Nothing overflows, but numpy 1 warns of it for
+    # the smallest numbers.
     with np.errstate(under="ignore", over="ignore"):
         values = values / largest  # so that squares neither overflow nor vanish
         weight = weight / weight.max()  # nor sums
         mean = np.average(values, axis=0, weights=weight)
         scale = np.sqrt(np.average((values - mean) ** 2, axis=0, weights=weight))
         spread = largest * scale
-        # Of numbers near the smallest there are, nothing may be left of it.
+        # The spread of the smallest numbers there are may vanish.
         is_constant = (scale <= 10 * eps) | (spread == 0)
         return largest * mean, np.where(is_constant, 1.0, spread)
 
@@ -204,20 +215,21 @@ def weighted_mean_and_scale(
 def weighted_quantile(
     values: NDArray[Any], weight: NDArray[np.float64], share: float
 ) -> np.number[Any]:
-    """The least value that this share of the weight does not exceed.
+    """Return the least value at which this share of the weight is reached.
 
     As numpy's "inverted_cdf", which takes weights since its version 2 only; rounding of
     weights to 32 bits does not count.
     """
     order = np.argsort(values, kind="stable")
     reached = np.cumsum(weight[order])
-    return values[order][np.searchsorted(reached, (share - 1e-6) * reached[-1])]
+    position = np.searchsorted(reached, (share - 1e-6) * reached[-1])
+    return cast("np.number[Any]", values[order][position])
 
 
 def standardize_target(
     y: NDArray[Any], weight: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], np.float64, np.float64]:
-    """Numbers for a machine to learn, and their mean and standard deviation before."""
+    """Return targets of mean 0 and standard deviation 1, and the former mean and deviation."""
     y = y.astype(np.float64)
     (mean,), (scale,) = weighted_mean_and_scale(y[:, None], weight)
     with np.errstate(under="ignore", over="ignore"):
@@ -226,24 +238,27 @@ def standardize_target(
 
 
 def restore_target(standardized: NDArray[Any], mean: Any, scale: Any) -> NDArray[np.float64]:
-    """What a machine or a network predicts, on the scale of the target, within 64 bits."""
+    """Return standardized predictions on the scale of the target, within 64 bits."""
     largest = np.finfo(np.float64).max
     with np.errstate(under="ignore", over="ignore"):
-        return np.clip(mean + scale * standardized, -largest, largest)
+        restored: NDArray[np.float64] = np.clip(mean + scale * standardized, -largest, largest)
+    return restored
 
 
-Method = Callable[..., Any]
+def available_unless(reason: Callable[[Any], str | None]) -> Callable[[Callable[..., Any]], Any]:
+    """Decorate a method that an estimator has unless there is a reason against it.
 
-
-def available_unless(reason: Callable[[Any], str | None]) -> Callable[[Method], Any]:
-    """Decorator of methods that an estimator has, unless there is a reason why not.
-
-    As scikit-learn's `available_if`, but the AttributeError tells the reason.
+    As scikit-learn's `available_if`, but the AttributeError gives the reason.
 
     Parameters
     ----------
     reason : callable
         Takes the estimator, returns None or a sentence.
+
+    Returns
+    -------
+    decorator : callable
+        Takes the method.
 
     Examples
     --------
@@ -265,11 +280,11 @@ def available_unless(reason: Callable[[Any], str | None]) -> Callable[[Method], 
 
 
 class _ConditionalMethod:
-    def __init__(self, method: Method, reason: Callable[[Any], str | None]) -> None:
+    def __init__(self, method: Callable[..., Any], reason: Callable[[Any], str | None]) -> None:
         self.method = method
         self.reason = reason
 
-    def __get__(self, estimator: Any, owner: type | None = None) -> Method:
+    def __get__(self, estimator: Any, owner: type | None = None) -> Callable[..., Any]:
         if estimator is None:
             return self.method
         if (text := self.reason(estimator)) is not None:

@@ -75,7 +75,7 @@ def on_cluster(client: Any = None) -> Iterator[None]:
         lasting.forget()
 
 
-class _Backend(DaskDistributedBackend):  # type: ignore[misc]
+class _Backend(DaskDistributedBackend):
     """joblib's backend, corrected where it would wait for ever or not send anything."""
 
     def effective_n_jobs(self, n_jobs: int) -> int:

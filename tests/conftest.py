@@ -16,7 +16,7 @@ def pytest_configure(config):
 def pytest_collection_modifyitems(items):
     """Mark what has no decorators: documents, examples in docstrings, a check of sklofi.testing."""
     for item in items:
-        is_document = item.path.name in ("README.md", "cluster.py", "testing.py")
+        is_document = item.path.suffix == ".md" or item.path.name in ("cluster.py", "testing.py")
         if is_document or "check_searches_and_pipelines" in item.name:
             item.add_marker(pytest.mark.parallel)
 

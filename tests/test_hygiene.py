@@ -26,7 +26,7 @@ from joblib.externals.loky import process_executor
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.model_selection import cross_val_predict
 
-import sklofi.graphs._graph_set
+import sklofi.graphs._cache
 from helpers import SURROUNDINGS, at_once, global_state, in_child, torch_default
 from sklofi import GraphKernelSVC, GraphKernelSVR, GraphSet, LoFIClassifier, LoFIRegressor
 from sklofi.baselines import GINClassifier
@@ -95,8 +95,8 @@ def test_what_is_kept_is_the_same_for_all_threads():
         both_make_it.wait(10)
         return object()
 
-    one, other = at_once([partial(graphs.keep, "key", make)] * 2)
-    assert one is other is graphs.keep("key", object)
+    one, other = at_once([partial(graphs.tables.get, "key", make)] * 2)
+    assert one is other is graphs.tables.get("key", object)
 
 
 def test_graphs_can_arrive_in_several_threads_at_once(monkeypatch):
@@ -106,14 +106,14 @@ def test_graphs_can_arrive_in_several_threads_at_once(monkeypatch):
             time.sleep(1e-4)  # let the others come in between
             return iterator
 
-    monkeypatch.setattr(sklofi.graphs._graph_set, "_arrivals", Slow())
+    monkeypatch.setattr(sklofi.graphs._cache, "_received", Slow())
     messages = [pickle.dumps(GraphSet.from_networkx([nx.path_graph(n)])) for n in range(2, 8)]
 
     def receive(first):
         return [len(pickle.loads(messages[(first + i) % 6])) for i in range(30)]
 
     assert at_once([partial(receive, i) for i in range(8)]) == [[1] * 30] * 8
-    assert len(sklofi.graphs._graph_set._arrivals) == sklofi.graphs._graph_set.N_ARRIVALS
+    assert len(sklofi.graphs._cache._received) == sklofi.graphs._cache.N_RECEIVED
 
 
 # Processes

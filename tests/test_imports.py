@@ -23,7 +23,7 @@ ARROWS = {
     "nn": set(),  # torch alone
     "kernels": {"graphs", "egonets", *SHARED},
     "training": {"graphs", "egonets", "nn", *SHARED},
-    "_lofi": {"training", "nn", *SHARED},
+    "_lofi": {"graphs", "training", "nn", *SHARED},
     "baselines": {"graphs", "kernels", "training", "nn", *SHARED},
     "inspection": {"graphs", "egonets", "nn", "training", "_lofi", *SHARED},
     "datasets": set(),

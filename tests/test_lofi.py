@@ -33,10 +33,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from skorch.callbacks import Callback, EarlyStopping, EpochScoring, LRScheduler
 
-import sklofi.egonets._colors
 from helpers import unseen_labels
 from sklofi import GraphSet, LoFIClassifier, LoFIRegressor
 from sklofi.datasets import load_graph_atlas, make_motif_graphs
+from sklofi.egonets import _colors, _incidence
 from sklofi.training._egonet_batches import EgonetDataset
 from sklofi.training._progress import ProgressLog
 
@@ -1006,14 +1006,14 @@ def test_searches_in_parallel_pickle_and_copy(motifs, form, tmp_path):
 def test_a_search_computes_egonets_and_classes_once(motifs, monkeypatch):
     graphs, y = motifs
     computed = []
-    for name in ("_compute_egonets", "_add_level"):
-        original = getattr(sklofi.egonets._colors, name)
+    for module, name in ((_incidence, "_compute_egonets"), (_colors, "_add_level")):
+        original = getattr(module, name)
 
         def counted(*args, name=name, original=original):
             computed.append(name)
             return original(*args)
 
-        monkeypatch.setattr(sklofi.egonets._colors, name, counted)
+        monkeypatch.setattr(module, name, counted)
     grid = {"n_layers": [2, 3], "n_masks": [2, 4], "radius": [1, 2], "node_label": ["label", None]}
     estimator = LoFIClassifier(max_epochs=1, random_state=0)
     GridSearchCV(estimator, grid, cv=2).fit(GraphSet.from_networkx(graphs), y)

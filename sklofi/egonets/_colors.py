@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from sklofi.egonets._incidence import _egonets
+from sklofi.egonets._incidence import boolean_incidence
 from sklofi.graphs._graph_set import GraphSet
 from sklofi.graphs._segments import take_segments
 
@@ -44,7 +44,7 @@ class ColorTable:
     member_offsets, members, member_counts : ndarray
         The egonets of color ``c`` have ``member_counts[i]`` members of the color
         ``members[i]``, for ``i`` from ``member_offsets[c]`` to ``member_offsets[c + 1]``.
-        Classes of level 0 have none.
+        Colors of level 0 have none.
 
     color_offsets, colors, color_counts : ndarray
         Graph ``g`` has ``color_counts[i]`` nodes of the color ``colors[i]`` of level
@@ -63,10 +63,11 @@ class ColorTable:
 
     @property
     def n_levels(self) -> int:
+        """Number of levels, level 0 included."""
         return len(self.level_offsets) - 1
 
     def first_levels(self, n_levels: int) -> ColorTable:
-        """The table of a shallower network: a prefix of every array."""
+        """Return the table of a shallower network: a prefix of every array."""
         if n_levels >= self.n_levels:
             return self
         level_offsets = self.level_offsets[: n_levels + 1]
@@ -86,9 +87,9 @@ class ColorTable:
 
 
 def color_table(graphs: GraphSet, radius: int, n_layers: int, *, merge: bool = True) -> ColorTable:
-    """The colors of nodes that a network of some layers cannot tell apart.
+    """Return the colors of nodes that a network of so many layers cannot tell apart.
 
-    It is computed once and kept with the graphs.
+    The table is computed once and kept with the graphs.
 
     Parameters
     ----------
@@ -109,16 +110,17 @@ def color_table(graphs: GraphSet, radius: int, n_layers: int, *, merge: bool = T
     -------
     table : ColorTable
     """
-    kept = graphs.keep(("colors", radius, merge), lambda: [_first_level(graphs, merge)])
-    state = kept[0]
+    key = ("colors", radius, merge)
+    state = graphs.tables.get(key, lambda: _first_level(graphs, merge))
     while state.table.n_levels <= n_layers and not state.is_stable:
-        state = kept[0] = _add_level(graphs, radius, state)
+        state = _add_level(graphs, radius, state)
+        graphs.tables.put(key, state)
     return state.table.first_levels(n_layers + 1)
 
 
 def node_colors(graphs: GraphSet, radius: int, n_layers: int) -> NDArray[np.int32]:
-    """Of each node its color, as far as a network of some layers can tell nodes apart."""
-    egonets = _egonets(graphs, radius)
+    """Return the color of each node at the last level of a network of so many layers."""
+    egonets = boolean_incidence(graphs, radius)
     color_of = _equal_nodes(graphs)
     for _ in range(n_layers):
         rows = count_colors(color_of[egonets.indices], egonets.indptr, int(color_of.max()) + 1)
@@ -156,7 +158,7 @@ def _first_level(graphs: GraphSet, merge: bool) -> _Refinement:
 def _add_level(graphs: GraphSet, radius: int, state: _Refinement) -> _Refinement:
     table, below = state.table, state.color_of
     first_below, first_new = table.level_offsets[-2:]
-    egonets = _egonets(graphs, radius)
+    egonets = boolean_incidence(graphs, radius)
     # Row v counts the colors in the egonet of node v.
     rows = count_colors(below[egonets.indices], egonets.indptr, int(first_new - first_below))
     color_of, is_stable = _partition(rows, below)
@@ -177,9 +179,9 @@ def _add_level(graphs: GraphSet, radius: int, state: _Refinement) -> _Refinement
 
 
 def _partition(rows: sp.csr_array, below: NDArray[np.int32]) -> tuple[NDArray[np.int32], bool]:
-    """Classes of equal rows, and whether they are the colors of the level below."""
+    """Return the colors of equal rows, and whether they are those of the level below."""
     n_nodes, n_below = rows.shape
-    if n_below == n_nodes:  # every node is of a color of its own, and stays there
+    if n_below == n_nodes:  # every node has a color of its own and keeps it
         return below, True
     color_of = distinct_rows(rows)
     representatives = first_positions(color_of)
@@ -191,7 +193,7 @@ def _partition(rows: sp.csr_array, below: NDArray[np.int32]) -> tuple[NDArray[np
 
 
 def distinct_rows(rows: sp.csr_array) -> NDArray[np.int32]:
-    """Number the distinct rows of a sparse matrix of counts, exactly.
+    """Return a number for each row of a sparse matrix of counts, the same for equal rows.
 
     Rows are compared by a 64-bit hash, a random linear function of the counts. Equal rows
     have equal hashes; that equal hashes come from equal rows is verified entry by entry,
@@ -207,7 +209,7 @@ def distinct_rows(rows: sp.csr_array) -> NDArray[np.int32]:
     color_of : ndarray of shape (n_rows,)
         The same number for equal rows.
     """
-    for attempt in range(100):  # one is enough, with a probability of almost 1
+    for attempt in range(100):  # the first suffices with a probability of almost 1
         factor = _hash_factors(rows.shape[1], attempt)
         hashes = np.add.reduceat(
             factor[rows.indices] * rows.data.astype(np.uint64), rows.indptr[:-1]
@@ -228,7 +230,7 @@ def _hash_factors(n_columns: int, attempt: int) -> NDArray[np.uint64]:
 
 
 def _equal_nodes(graphs: GraphSet) -> NDArray[np.int32]:
-    """Classes of nodes with the same label and the same features."""
+    """Return the same color for nodes with the same label and the same features."""
     n_nodes = graphs.n_nodes
     color_of = np.zeros(n_nodes, dtype=np.int32)
     if graphs.label_ids is not None:
@@ -247,7 +249,7 @@ def _equal_nodes(graphs: GraphSet) -> NDArray[np.int32]:
 def count_colors(
     colors: NDArray[np.int32], offsets: NDArray[np.integer], n_colors: int
 ) -> sp.csr_array:
-    """How often each color occurs in each segment of a flat array."""
+    """Return how often each color occurs in each segment of a flat array."""
     ones = np.ones(len(colors), dtype=np.int32)
     counts = sp.csr_array((ones, colors, offsets), shape=(len(offsets) - 1, n_colors), copy=True)
     counts.sum_duplicates()
@@ -255,15 +257,15 @@ def count_colors(
 
 
 def first_positions(color_of: NDArray[np.int32]) -> NDArray[np.int64]:
-    """The first member of each color."""
+    """Return the first node of each color."""
     positions = np.empty(color_of.max() + 1, dtype=np.int64)
     positions[color_of[::-1]] = np.arange(len(color_of))[::-1]
     return positions
 
 
-def _append_offsets(offsets: NDArray[np.int64], more: NDArray[np.integer]) -> NDArray[np.int64]:
-    return np.concatenate([offsets, offsets[-1] + more[1:].astype(np.int64)])
+def _append_offsets(offsets: NDArray[np.int64], new: NDArray[np.integer]) -> NDArray[np.int64]:
+    return np.concatenate([offsets, offsets[-1] + new[1:].astype(np.int64)])
 
 
-def _append(array: NDArray[Any], more: NDArray[Any]) -> NDArray[Any]:
-    return np.concatenate([array, more.astype(array.dtype)])
+def _append(array: NDArray[Any], new: NDArray[Any]) -> NDArray[Any]:
+    return np.concatenate([array, new.astype(array.dtype)])

@@ -53,50 +53,49 @@ def egonet_incidence(graphs: GraphSet, radius: int) -> sp.csr_array:
            [0, 1, 1, 1],
            [0, 0, 1, 1]])
     """
-    return _egonets(graphs, radius).astype(np.float32)
+    return boolean_incidence(graphs, radius).astype(np.float32)
 
 
 def egonet_sizes(graphs: GraphSet, radius: int) -> NDArray[np.integer]:
-    """Number of members of the egonet of each node."""
-    return np.diff(_egonets(graphs, radius).indptr)
+    """Return the number of members of the egonet of each node."""
+    sizes: NDArray[np.integer] = np.diff(boolean_incidence(graphs, radius).indptr)
+    return sizes
 
 
-def _egonets(graphs: GraphSet, radius: int) -> sp.csr_array:
-    """The incidence as booleans, computed once and kept with the graphs."""
-    kept = graphs.keep("egonets", dict)
-    if radius not in kept:
-        kept[radius] = _compute_egonets(graphs, radius)
-    return kept[radius]
+def boolean_incidence(graphs: GraphSet, radius: int) -> sp.csr_array:
+    """Return the incidence as booleans, computed once and kept with the graphs."""
+    key = ("egonets", radius)
+    return graphs.tables.structure.get(key, lambda: _compute_egonets(graphs, radius))
 
 
 def has_egonets(graphs: GraphSet, radius: int) -> bool:
-    """Whether they have been computed already."""
-    return radius in graphs.keep("egonets", dict)
+    """Return whether the egonets of a radius have been computed already."""
+    return ("egonets", radius) in graphs.tables.structure
 
 
 def _compute_egonets(graphs: GraphSet, radius: int) -> sp.csr_array:
     itself = sp.eye_array(graphs.n_nodes, dtype=bool, format="csr")
     one_step = itself + adjacency(graphs)
     _, component = csgraph.connected_components(one_step, directed=False)
-    largest = np.bincount(component)[component]  # that an egonet can be
+    largest = np.bincount(component)[component]  # possible size of each egonet
     incidence = itself if radius == 0 else one_step
     for step in range(2, radius + 1):
         # Within r steps are the neighbors of all within r - 1 steps, and all within r - 1
         # steps of the neighbors.
         size, first_size = np.diff(incidence.indptr), np.diff(one_step.indptr)
         bound = np.minimum(incidence @ first_size.astype(float), one_step @ size.astype(float))
-        _check_size(graphs, np.minimum(bound, largest), step)
-        incidence = _grown(incidence, one_step, np.flatnonzero(size < largest))
+        _check_memory(graphs, np.minimum(bound, largest), step)
+        incidence = _grow_rows(incidence, one_step, np.flatnonzero(size < largest))
         if incidence.nnz == size.sum():
-            break  # all that can be reached
+            break  # no egonet has grown
     incidence.sort_indices()
     return incidence
 
 
-def _grown(
+def _grow_rows(
     incidence: sp.csr_array, one_step: sp.csr_array, rows: NDArray[np.integer]
 ) -> sp.csr_array:
-    """One step further in some rows; the others hold all there is, as in a complete graph."""
+    """Return the incidence with egonets one step larger in `rows`; the others are complete."""
     grown = incidence[rows] @ one_step
     if len(rows) == incidence.shape[0]:
         return grown
@@ -106,7 +105,7 @@ def _grown(
 
 
 def adjacency(graphs: GraphSet) -> sp.csr_array:
-    """The block-diagonal adjacency of all graphs, as booleans."""
+    """Return the block-diagonal adjacency of all graphs, as booleans."""
     n_nodes, columns = graphs.n_nodes, neighbor_nodes(graphs)
     # 32-bit indices halve the work of everything that follows.
     index = np.int32 if max(n_nodes, len(columns)) < 2**31 else np.int64
@@ -117,13 +116,13 @@ def adjacency(graphs: GraphSet) -> sp.csr_array:
 
 
 def neighbor_nodes(graphs: GraphSet) -> NDArray[np.integer]:
-    """The neighbors of all nodes, numbered through the whole set."""
+    """Return the neighbors of all nodes, numbered through the whole set."""
     first_node = np.repeat(graphs.node_offsets[:-1], np.diff(graphs.node_offsets))
     return graphs.neighbors + np.repeat(first_node, np.diff(graphs.edge_offsets))
 
 
-def _check_size(graphs: GraphSet, bound: NDArray[np.float64], radius: int) -> None:
-    """Refuse egonets that would not fit, given an upper bound of the size of each."""
+def _check_memory(graphs: GraphSet, bound: NDArray[np.float64], radius: int) -> None:
+    """Check that egonets fit into memory, given an upper bound of the size of each."""
     n_members = bound.sum()
     needed = BYTES_PER_MEMBER * n_members
     if is_too_large(needed):

@@ -1,37 +1,32 @@
-"""Graphs as people have them, turned once into flat arrays.
+"""The container of graphs: flat arrays that scikit-learn can slice.
 
-:class:`GraphSet` is the form in which graphs travel through the library: validated on
-the way in (:mod:`sklofi.graphs._networkx`), a handful of numpy arrays afterwards. Estimators learn
-about networkx here and nowhere else.
+:class:`GraphSet` is the form in which graphs pass through the library: checked once by a reader
+(:mod:`sklofi.graphs._networkx`), a handful of numpy arrays afterwards.
 """
 
 from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, fields, replace
-from itertools import pairwise
 from typing import Any
 
 import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from sklofi.graphs._cache import N_ARRIVALS, _arrivals, sharing
+from sklofi.graphs._cache import TableCache
+from sklofi.graphs._consistency import is_consistent
 from sklofi.graphs._labels import DEFAULT_EDGE_LABEL, DEFAULT_NODE_LABEL
+from sklofi.graphs._lists import TABLES_ONLY
 from sklofi.graphs._networkx import (
-    TABLES_ONLY,
+    build_networkx,
     check_graph_list,
-    names_array,
-    read_adjacency,
-    read_edge_labels,
-    read_features,
-    read_labels,
-    warn_of_other_labels,
+    read_networkx,
     warn_of_weights,
 )
-from sklofi.graphs._segments import offsets_of, take_segments
+from sklofi.graphs._segments import take_segments
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,12 +41,12 @@ class GraphSet:
     iteration work as for a list, while ``graphs[key]`` with a slice, an integer array or
     a boolean mask gives another ``GraphSet``. Nothing in the library changes one.
 
-    What estimators derive from the graphs (egonets, classes of equal nodes) is computed
-    once and kept with them, so the arrays are read-only. Slices share it, and therefore
-    keep the set that they were taken from alive; ``copy.copy(graphs)`` is a set of its
-    own. It is not pickled.
+    Tables that estimators derive from the graphs (egonets, colors of nodes) are computed
+    once and kept with them, so the arrays are read-only. Slices use the tables of the set
+    that they were taken from, and so keep it alive; ``copy.copy(graphs)`` has tables of
+    its own. Tables are not pickled.
 
-    Attributes
+    Parameters
     ----------
     node_offsets : ndarray of shape (n_graphs + 1,)
         The nodes of graph ``i`` are those from ``node_offsets[i]`` up to
@@ -118,11 +113,12 @@ class GraphSet:
     edge_labels: tuple[Hashable, ...] = ()
     edge_label: Hashable = DEFAULT_EDGE_LABEL
 
+    # Not data: neither pickled nor saved. A slice has an origin, its whole set and rows there.
+    tables: TableCache = field(default_factory=TableCache, init=False)
     _origin: tuple[GraphSet, NDArray[np.int64]] | None = field(default=None, init=False)
-    _tables: dict[Hashable, Any] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
-        self._protect()
+        self._make_read_only()
 
     @classmethod
     def from_networkx(
@@ -158,55 +154,26 @@ class GraphSet:
         Returns
         -------
         graphs : GraphSet
+            The same graphs, in the same order.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from sklofi import GraphSet
+        >>> water = nx.Graph([("H1", "O"), ("O", "H2")])
+        >>> nx.set_node_attributes(water, {"H1": "H", "O": "O", "H2": "H"}, "element")
+        >>> graphs = GraphSet.from_networkx([water], node_label="element")
+        >>> graphs.labels
+        ('H', 'O')
+        >>> graphs.label_ids
+        array([0, 1, 0], dtype=int32)
         """
         graphs = check_graph_list(graphs)
         warn_of_weights(graphs, edge_label)
-        return cls._read(graphs, node_label, node_features, edge_label, is_training=True)
-
-    @classmethod
-    def _read(
-        cls,
-        graphs: list[nx.Graph],
-        node_label: Hashable | None,
-        node_features: Hashable | None,
-        edge_label: Hashable | None,
-        is_training: bool,
-    ) -> GraphSet:
-        """With `is_training`, a user is told of attributes that may have been meant as labels."""
-        nodes = [list(graph) for graph in graphs]
-        n_nodes = np.fromiter(map(len, nodes), dtype=np.int64, count=len(graphs))
-        if empty := np.flatnonzero(n_nodes == 0).tolist():
-            raise ValueError(
-                f"Graph {empty[0]} has no nodes. Remove graphs without nodes"
-                " (and their targets) before fitting or predicting."
-            )
-        degrees, neighbors, names_are_numbers = read_adjacency(graphs, nodes)
-        label_ids, labels = read_labels(graphs, nodes, node_label)
-        edge_label_ids, edge_labels = read_edge_labels(
-            graphs, nodes, degrees, neighbors, edge_label
-        )
-        if is_training and label_ids is None and node_label is not None and node_features is None:
-            warn_of_other_labels(graphs, "node")
-        if is_training and edge_label_ids is None and edge_label is not None:
-            warn_of_other_labels(graphs, "edge")
-        return cls(
-            node_offsets=offsets_of(n_nodes),
-            edge_offsets=offsets_of(degrees),
-            neighbors=neighbors,
-            directed=np.array([graph.is_directed() for graph in graphs]),
-            label_ids=label_ids,
-            labels=labels,
-            features=read_features(graphs, nodes, node_features),
-            node_names=None if names_are_numbers else names_array(nodes),
-            node_label=cls.node_label if node_label is None else node_label,
-            node_features=cls.node_features if node_features is None else node_features,
-            edge_label_ids=edge_label_ids,
-            edge_labels=edge_labels,
-            edge_label=cls.edge_label if edge_label is None else edge_label,
-        )
+        return cls(**read_networkx(graphs, node_label, node_features, edge_label, is_training=True))
 
     def to_networkx(self) -> list[nx.Graph]:
-        """Give the graphs back as networkx graphs.
+        """Convert the graphs back to networkx graphs.
 
         Nodes keep their names and order, edges their direction, labels and features the
         attributes they came from. Parallel edges and other attributes were not kept.
@@ -214,6 +181,15 @@ class GraphSet:
         Returns
         -------
         graphs : list of networkx Graph or DiGraph
+            New graphs, which may be changed.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from sklofi import GraphSet
+        >>> graphs = GraphSet.from_networkx([nx.path_graph(["a", "b", "c"])])
+        >>> graphs.to_networkx()[0].edges
+        EdgeView([('a', 'b'), ('b', 'c')])
         """
         return list(self)
 
@@ -227,11 +203,38 @@ class GraphSet:
         """Number of nodes of all graphs together."""
         return int(self.node_offsets[-1])
 
+    @property
+    def origin(self) -> tuple[GraphSet, NDArray[np.int64]]:
+        """The set that this one was sliced from, and the rows that were taken."""
+        return self._origin or (self, np.arange(len(self)))
+
+    @property
+    def fingerprint(self) -> bytes:
+        """A digest of all that tables are derived from; names of nodes and labels are not."""
+        return self.tables.get("fingerprint", self._compute_fingerprint)
+
+    def check_arrays(self) -> None:
+        """Check that the arrays fit together, as they may not if they come from a file."""
+        if not is_consistent(self):
+            raise ValueError("the arrays of the graphs do not fit together")
+
+    def without_labels(self) -> GraphSet:
+        """Return the same graphs without node labels; features and edge labels stay."""
+        if self.label_ids is None:
+            return self
+        bare = replace(self, label_ids=None, labels=())
+        if self._origin is None:
+            vars(bare)["tables"] = self.tables.without_labels()
+        else:
+            whole, rows = self._origin
+            vars(bare)["_origin"] = (whole.without_labels(), rows)
+        return bare
+
     def __len__(self) -> int:
         return len(self.node_offsets) - 1
 
     def __iter__(self) -> Iterator[nx.Graph]:
-        return map(self._graph, range(len(self)))
+        return (build_networkx(self, index) for index in range(len(self)))
 
     def __getitem__(self, key: Any) -> GraphSet | nx.Graph:
         if isinstance(key, tuple):  # scikit-learn asks for X[rows, ...]
@@ -240,7 +243,7 @@ class GraphSet:
             key = key[0]
         graphs = np.arange(len(self))[key]  # numpy knows every kind of index
         if graphs.ndim == 0:
-            return self._graph(int(graphs))
+            return build_networkx(self, int(graphs))
         if graphs.ndim > 1:
             raise IndexError("A GraphSet has one axis: use graphs[rows].")
         nodes, node_offsets = take_segments(self.node_offsets, graphs)
@@ -277,8 +280,7 @@ class GraphSet:
         # Schedulers ask this to decide how to ship the data, so it has to count what
         # the arrays point to as well.
         size = object.__sizeof__(self) + sys.getsizeof(self.__dict__)
-        for name in self._value_names():
-            value = getattr(self, name)
+        for value in self._data().values():
             if isinstance(value, np.ndarray):
                 size += value.nbytes + sys.getsizeof(value[:0])
                 if value.dtype == object:
@@ -288,18 +290,13 @@ class GraphSet:
         return size
 
     def __getstate__(self) -> dict[str, Any]:
-        state = {name: getattr(self, name) for name in self._value_names()}
-        return state | {"fingerprint": self.fingerprint}
+        return self._data() | {"fingerprint": self.fingerprint}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        fingerprint = state.pop("fingerprint")
-        with sharing:
-            tables = _arrivals.pop(fingerprint, {"fingerprint": fingerprint})
-            _arrivals[fingerprint] = tables  # as the last to arrive
-            if len(_arrivals) > N_ARRIVALS:
-                del _arrivals[next(iter(_arrivals))]
-        vars(self).update(state, _origin=None, _tables=tables)
-        self._protect()
+        data = dict(state)
+        tables = TableCache.receive(data.pop("fingerprint"))
+        vars(self).update(data, tables=tables, _origin=None)
+        self._make_read_only()
 
     def __copy__(self) -> GraphSet:
         return replace(self)  # the arrays are never changed
@@ -307,89 +304,18 @@ class GraphSet:
     def __deepcopy__(self, memo: dict[int, Any]) -> GraphSet:
         return replace(self)
 
-    @property
-    def fingerprint(self) -> bytes:
-        """A digest of all that tables are derived from; names of nodes and labels are not."""
-        return self.keep("fingerprint", self._fingerprint)
+    def _data(self) -> dict[str, Any]:
+        """Return the fields that are data, by their names."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.init}
 
-    @property
-    def origin(self) -> tuple[GraphSet, NDArray[np.int64]]:
-        """The set that this one was sliced from, and the rows that were taken."""
-        return self._origin or (self, np.arange(len(self)))
-
-    def keep(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        """What ``make()`` gives, made once and kept under a key with these graphs.
-
-        Threads that come at once may each make it; all get what the first has made.
-        """
-        if key not in self._tables:
-            self._tables.setdefault(key, make())
-        return self._tables[key]
-
-    def check_arrays(self) -> None:
-        """Check that the arrays fit together, where they come from nobody knows where."""
-        if not (self._has_sizes_that_fit() and self._has_numbers_that_fit()):
-            raise ValueError("the arrays of the graphs do not fit together")
-
-    def _has_sizes_that_fit(self) -> bool:
-        """Whether the arrays are as long as the offsets say. Those may be made up and describe
-        any number of nodes, so nothing of that size is made here."""
-        nodes, edges = self.node_offsets, self.edge_offsets
-        of_nodes, of_edges = [self.label_ids], [self.neighbors, self.edge_label_ids]
-        arrays = [one for one in (nodes, edges, *of_nodes, *of_edges) if one is not None]
-        return (
-            all(one.ndim == 1 and one.dtype.kind == "i" for one in arrays)
-            and len(nodes) > 0
-            and len(edges) > 0
-            and nodes[0] == edges[0] == 0
-            and bool((nodes[1:] > nodes[:-1]).all())  # differences could overflow
-            and bool((edges[1:] >= edges[:-1]).all())
-            and nodes[-1] == len(edges) - 1
-            and all(one is None or len(one) == nodes[-1] for one in (*of_nodes, self.features))
-            and all(one is None or len(one) == edges[-1] for one in of_edges)
-            and self.directed.shape == (len(self),)
-        )
-
-    def _has_numbers_that_fit(self) -> bool:
-        """Whether neighbors and labels are there, given arrays of the right sizes."""
-        n_nodes, degrees = np.diff(self.node_offsets), np.diff(self.edge_offsets)
-        n_own = np.repeat(np.repeat(n_nodes, n_nodes), degrees)
-        nothing = np.zeros(0, np.int32)
-        ids = nothing if self.label_ids is None else self.label_ids
-        edge_ids = nothing if self.edge_label_ids is None else self.edge_label_ids
-        return bool(
-            ((self.neighbors >= 0) & (self.neighbors < n_own)).all()
-            and ((ids >= 0) & (ids < len(self.labels))).all()
-            and ((edge_ids >= 0) & (edge_ids < len(self.edge_labels))).all()
-        )
-
-    def without_labels(self) -> GraphSet:
-        """The same graphs, all nodes alike but for their features; edges keep their labels."""
-        if self.label_ids is None:
-            return self
-        bare = replace(self, label_ids=None, labels=())
-        if self._origin is None:
-            egonets = self.keep("egonets", dict)  # which do not depend on labels
-            tables = self.keep("tables without labels", lambda: {"egonets": egonets})
-            vars(bare)["_tables"] = tables
-        else:
-            whole, rows = self._origin
-            vars(bare)["_origin"] = (whole.without_labels(), rows)
-        return bare
-
-    def _protect(self) -> None:
+    def _make_read_only(self) -> None:
         """Make the arrays read-only, though not those of the caller."""
-        for name in self._value_names():
-            value = getattr(self, name)
+        for name, value in self._data().items():
             if isinstance(value, np.ndarray):
                 vars(self)[name] = view = value.view()
                 view.flags.writeable = False
 
-    @classmethod
-    def _value_names(cls) -> list[str]:
-        return [field.name for field in fields(cls) if field.init]
-
-    def _fingerprint(self) -> bytes:
+    def _compute_fingerprint(self) -> bytes:
         digest = hashlib.blake2b(digest_size=16)
         structure = ("node_offsets", "edge_offsets", "neighbors")
         for name in (*structure, "label_ids", "features", "edge_label_ids"):
@@ -398,29 +324,3 @@ class GraphSet:
                 digest.update(f"{name} {value.dtype} {value.shape}".encode())
                 digest.update(np.ascontiguousarray(value).data)
         return digest.digest()
-
-    def _graph(self, index: int) -> nx.Graph:
-        graph = nx.DiGraph() if self.directed[index] else nx.Graph()
-        start, stop = self.node_offsets[index : index + 2].tolist()
-        names = list(range(stop - start))
-        if self.node_names is not None:
-            names = self.node_names[start:stop].tolist()
-        graph.add_nodes_from(names)
-        bounds = pairwise(self.edge_offsets[start : stop + 1].tolist())
-        for name, (begin, end) in zip(names, bounds, strict=True):
-            others = (names[i] for i in self.neighbors[begin:end].tolist())
-            if self.edge_label_ids is None:
-                graph.add_edges_from((name, other) for other in others)
-            else:
-                labels = (self.edge_labels[i] for i in self.edge_label_ids[begin:end].tolist())
-                graph.add_edges_from(
-                    (name, other, {self.edge_label: label})
-                    for other, label in zip(others, labels, strict=True)
-                )
-        if self.label_ids is not None:
-            labels = (self.labels[i] for i in self.label_ids[start:stop].tolist())
-            nx.set_node_attributes(graph, dict(zip(names, labels, strict=True)), self.node_label)
-        if self.features is not None:
-            features = dict(zip(names, self.features[start:stop].copy(), strict=True))
-            nx.set_node_attributes(graph, features, self.node_features)
-        return graph

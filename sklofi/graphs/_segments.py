@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 
 def offsets_of(lengths: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Where segments of some lengths begin, and where the last one ends.
+    """Return where segments of given lengths begin, and where the last one ends.
 
     >>> offsets_of(np.array([2, 3, 1]))
     array([0, 2, 5, 6])
@@ -20,7 +20,7 @@ def offsets_of(lengths: NDArray[np.integer]) -> NDArray[np.int64]:
 def segments_of(
     offsets: NDArray[np.integer], positions: NDArray[np.integer] | int
 ) -> NDArray[np.int64]:
-    """In which segment of a flat array some positions are.
+    """Return the segment of a flat array that each position is in.
 
     >>> segments_of(np.array([0, 2, 5, 6]), np.array([5, 0, 1]))
     array([2, 0, 0])
@@ -31,7 +31,7 @@ def segments_of(
 def take_segments(
     offsets: NDArray[np.integer], segments: NDArray[np.integer]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Positions of the items of some segments of a flat array, and their new offsets.
+    """Return the positions of the items of given segments, and their new offsets.
 
     >>> take_segments(np.array([0, 2, 5, 6]), np.array([2, 0]))
     (array([5, 0, 1]), array([0, 1, 3]))

@@ -1,4 +1,4 @@
-"""What a user should know of graphs that can be used, but perhaps not as expected."""
+"""Warnings about graphs that can be used, but perhaps not as the user expects."""
 
 from __future__ import annotations
 
@@ -10,26 +10,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklofi._messages import show
+from sklofi.graphs._attributes import edges_differ
 from sklofi.graphs._graph_set import GraphSet
 from sklofi.graphs._labels import DEFAULT_EDGE_LABEL
-from sklofi.graphs._networkx import check_graph_list, edges_differ, warn_of_weights
+from sklofi.graphs._networkx import check_graph_list, warn_of_weights
 
 # Labels are taken for names if there are at least so many nodes, and if more than this share
 # of them has a label of its own.
 FEWEST_NAMED_NODES = 50
-
-
 SHARE_OF_NAMES = 0.8
 
-
-# Unknown labels are spoken of if they are in more than this share of the graphs.
+# Unknown labels are worth a warning if they are in more than this share of the graphs.
 SHARE_OF_GRAPHS = 0.1
 
 
 def warn_of_training(
     X: Any, graphs: GraphSet, owner: str, uses_edge_labels: bool | None, uses_features: bool = False
 ) -> None:
-    """Say what of training graphs an estimator does not use, or will stumble over.
+    """Warn of what an estimator does not use of training graphs, or may be misled by.
 
     Parameters
     ----------
@@ -43,10 +41,10 @@ def warn_of_training(
         The name of the estimator.
 
     uses_edge_labels : bool or None
-        Whether it does; None if that is no question, because it does not use edges.
+        Whether the estimator uses them; None if it does not use edges at all.
 
     uses_features : bool, default=False
-        Whether it uses continuous node features.
+        Whether the estimator uses continuous node features.
     """
     if uses_edge_labels is False:
         _warn_of_unused_edge_labels(X, owner)
@@ -93,7 +91,7 @@ def _warn_of_names(graphs: GraphSet, owner: str) -> None:
 def warn_of_unknown_labels(
     graphs: GraphSet, known: Collection[Hashable], owner: str, consequence: str
 ) -> None:
-    """Name the node labels that no training graph has, where they make predictions doubtful.
+    """Warn of node labels that no training graph has, if they make predictions doubtful.
 
     They do if they are in more than a tenth of the graphs, or on most nodes of one.
     """
@@ -107,7 +105,7 @@ def warn_of_unknown_labels(
 def warn_of_unknown_edge_labels(
     graphs: GraphSet, known: Collection[Hashable], owner: str, consequence: str
 ) -> None:
-    """The same for edge labels."""
+    """Warn of edge labels that no training graph has, if they make predictions doubtful."""
     if graphs.edge_label_ids is not None:
         n_edges = np.diff(graphs.edge_offsets[graphs.node_offsets])
         message = _describe_unknown(graphs.edge_labels, graphs.edge_label_ids, n_edges, known)
@@ -121,7 +119,7 @@ def _describe_unknown(
     sizes: NDArray[np.int64],
     known: Collection[Hashable],
 ) -> str:
-    """Which labels are not known and in how many graphs, or nothing if they hardly matter.
+    """Return which labels are unknown and in how many graphs, or "" if they hardly matter.
 
     `sizes` says how many of the `label_ids` each graph has.
     """
@@ -135,10 +133,10 @@ def _describe_unknown(
     if n_graphs <= SHARE_OF_GRAPHS * len(sizes) and not (2 * n_unknown > sizes).any():
         return ""
     names = [show(labels[i]) for i in np.unique(label_ids[is_unknown]).tolist()]
-    more = f" and {len(names) - 5:,} more" if len(names) > 5 else ""
+    others = f" and {len(names) - 5:,} more" if len(names) > 5 else ""
     return (
         f"that no training graph has are in {n_graphs:,} of {len(sizes):,} graphs:"
-        f" {', '.join(names[:5])}{more}. Predictions for such graphs are doubtful:"
+        f" {', '.join(names[:5])}{others}. Predictions for such graphs are doubtful:"
     )
 
 

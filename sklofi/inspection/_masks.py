@@ -169,7 +169,7 @@ def _losses(estimator: BaseLoFI, outputs: Tensor, y: Tensor) -> NDArray[np.float
     return np.asarray(losses if losses.ndim == 1 else losses.mean(dim=1))
 
 
-class FixedOutputs(BaseEstimator):  # type: ignore[misc]
+class FixedOutputs(BaseEstimator):
     """An estimator whose outputs are known; its X are the numbers of graphs."""
 
     def __init__(self, estimator: BaseLoFI, outputs: Tensor) -> None:
@@ -181,7 +181,7 @@ class FixedOutputs(BaseEstimator):  # type: ignore[misc]
     def predict(self, X: NDArray[np.int64]) -> Any:
         return self.estimator._predictions(self.outputs[X])
 
-    @available_if(lambda self: is_classifier(self.estimator))  # type: ignore[untyped-decorator]
+    @available_if(lambda self: is_classifier(self.estimator))
     def predict_proba(self, X: NDArray[np.int64]) -> Any:
         return self.estimator._probabilities(self.outputs[X])
 

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from sklofi.graphs._cache import sharing
+from sklofi.graphs._cache import fork_safe_lock
 from sklofi.graphs._graph_set import GraphSet
 from sklofi.graphs._input import check_same_labeling
 from sklofi.graphs._warnings import warn_of_unknown_labels
@@ -170,14 +170,14 @@ class KernelCache:
 
     def take(self, key: Hashable) -> Any:
         """What was put under a key, or None."""
-        with sharing:
+        with fork_safe_lock:
             if key not in self._items:
                 return None
             item = self._items[key] = self._items.pop(key)
             return item[0]
 
     def put(self, key: Hashable, item: Any, n_bytes: int) -> Any:
-        with sharing:
+        with fork_safe_lock:
             self._items.pop(key, None)
             self._items[key] = item, n_bytes
             while sum(size for _, size in self._items.values()) > KEPT_BYTES:
@@ -240,7 +240,7 @@ def _told_apart(whole: GraphSet) -> tuple[Any, ...]:
 
 
 def kernel_cache(whole: GraphSet) -> KernelCache:
-    return whole.keep("kernels", KernelCache)
+    return whole.tables.get("kernels", KernelCache)
 
 
 class GraKeLKernel:

@@ -1,7 +1,12 @@
-from ._peer import Peer as Peer
-from ._peer import parameter as parameter
-from ._peer import parameters as parameters
-from ._peer import peer as peer
-from ._peer import width as width
+from ._estimator import NetworkEstimator as NetworkEstimator
+from ._flat_estimator import FlatEstimator as FlatEstimator
+from ._flat_estimator import choice as choice
+from ._flat_estimator import count as count
+from ._flat_estimator import dropped as dropped
+from ._flat_estimator import flag as flag
+from ._flat_estimator import layers as layers
+from ._flat_estimator import parameter as parameter
+from ._flat_estimator import pooled as pooled
+from ._flat_estimator import width as width
 from ._tasks import NetworkClassifier as NetworkClassifier
 from ._tasks import NetworkRegressor as NetworkRegressor

@@ -22,7 +22,7 @@ from skorch.callbacks import Callback
 from skorch.history import History
 from torch import Tensor
 
-from sklofi._messages import brief
+from sklofi._messages import shorten
 from sklofi._storage import DAMAGE, Arrays, check_attributes, decode, encode, read_file, write_file
 
 # A checkpoint is written at the end of an epoch if the last one is older than this.
@@ -149,7 +149,7 @@ class Checkpoint(Callback):
             description, arrays = read_file(self.path)
             if (name := description.get("class")) != "checkpoint":
                 raise ValueError(
-                    f"{self.path} holds a saved {brief(name)}, not a checkpoint. Choose"
+                    f"{self.path} holds a saved {shorten(name)}, not a checkpoint. Choose"
                     " another file for the checkpoint."
                 )
             with self._taken_for_damage():
@@ -172,7 +172,7 @@ class Checkpoint(Callback):
         except DAMAGE as error:
             raise ValueError(
                 f"{self.path} is damaged: it is no whole checkpoint ({type(error).__name__}:"
-                f" {brief(error)}). Remove it to begin anew."
+                f" {shorten(error)}). Remove it to begin anew."
             ) from error
 
     def _check_found(self) -> None:
@@ -269,7 +269,7 @@ class Checkpoint(Callback):
             if found["parameters"].get(name) != self.call["parameters"].get(name)
         )
         if names:
-            return f"other parameters ({brief(', '.join(names))})"
+            return f"other parameters ({shorten(', '.join(names))})"
         return "other graphs or targets"
 
 

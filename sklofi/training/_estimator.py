@@ -1,46 +1,43 @@
 """What all networks share as estimators: the road from X and y to a trained net.
 
-A network, LoFI or a peer of it, says what its module is and which batches it takes; a task
-(:mod:`sklofi.training._tasks`) says what targets are and how outputs become predictions. See
-:class:`BaseNetwork` for the few things that they have to give.
+An estimator is a network, which says what its module is and which batches it takes, and a task
+(:mod:`sklofi.training._tasks`), which says what targets are. The abstract methods of
+:class:`NetworkEstimator` are all that a network has to give.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Hashable
-from numbers import Real
-from typing import Any, ClassVar
+from abc import abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
+from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 from skorch.callbacks import Callback
+from skorch.history import History
+from torch import Tensor, nn
 
 from sklofi._messages import show
-from sklofi._parameters import AT_LEAST_1, learning_rate, network_estimator, parameter
-from sklofi._storage import SavedEstimator
 from sklofi._validation import check_training_data
+from sklofi.graphs._graph_set import GraphSet
 from sklofi.graphs._input import as_graph_set
-from sklofi.graphs._labels import DEFAULT_NODE_LABEL
 from sklofi.graphs._warnings import warn_of_training
 from sklofi.training._callbacks import EpochReports, LastGoodWeights, RestoreBest, StopWhenAsked
-from sklofi.training._checkpoint import (
-    CRITERIA,
-    Checkpoint,
-    check_architecture,
-    describe_call,
-    net_state,
-    restore_net,
-)
-from sklofi.training._dataset import BatchLoader
-from sklofi.training._device import check_device, check_size, give_up_lost_threads, is_usable
+from sklofi.training._checkpoint import Checkpoint, describe_call, net_state
+from sklofi.training._dataset import BatchLoader, GraphDataset
+from sklofi.training._device import check_device, check_size, give_up_lost_threads
 from sklofi.training._encoding import NodeEncoder
+from sklofi.training._net import GraphNet
+from sklofi.training._persistence import SavedNetwork
 from sklofi.training._progress import ProgressLog
 from sklofi.training._split import split_validation
+from sklofi.training._training_parameters import TrainingParameters
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -49,132 +46,89 @@ except ImportError:  # scikit-learn before 1.9: the callback protocol is simply 
     class CallbackSupportMixin:  # type: ignore[no-redef]
         pass
 
-    def with_callbacks(method):  # type: ignore[no-redef]
+    def with_callbacks(method):  # type: ignore[no-untyped-def]
         return method
 
 
-def _copy_callbacks(callbacks):
-    """Copies for skorch, which sets attributes on the callbacks that it uses."""
-    for item in callbacks or []:
-        callback = item[-1] if isinstance(item, tuple) else item
-        kind = callback if isinstance(callback, type) else type(callback)
-        if not issubclass(kind, Callback):
-            raise TypeError(
-                f"callbacks has to hold skorch callbacks or (name, callback) pairs, got {item!r}."
-            )
-    return copy.deepcopy(list(callbacks)) if callbacks else None
+class GraphData(NamedTuple):
+    """Graphs, targets and weights, checked and of the same length."""
+
+    graphs: GraphSet
+    y: NDArray[Any]
+    weight: NDArray[np.float64]
+
+    def take(self, rows: NDArray[np.int64]) -> GraphData:
+        return GraphData(self.graphs[rows], self.y[rows], self.weight[rows])
 
 
-@network_estimator
-class BaseNetwork(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEstimator):
-    """Base of the estimators that train a network.
+class NetworkEstimator(
+    SavedNetwork, CallbackSupportMixin, TrainingParameters, TransformerMixin, BaseEstimator
+):
+    """Base of the estimators that train a network."""
 
-    A network gives `_network` (the class of the module), `_build_module` (which makes one
-    with initial values), and the methods `_architecture` (the arguments of the module),
-    `_make_dataset` (graphs, and how to cut batches from them), `_prediction_batches` (how
-    large these may be) and `_names` (of the columns of its vectors of graphs).
+    _fitted_attributes: ClassVar[dict[str, tuple[str, str]]] = {
+        "net_": ("skorch.NeuralNet", "The skorch net that was trained."),
+        "module_": ("torch.nn.Module", "The PyTorch module inside it."),
+        "history_": (
+            "skorch.history.History",
+            'Losses and scores of all epochs: ``history_[:, "valid_loss"]``.',
+        ),
+        "n_epochs_": ("int", "Number of epochs that were run."),
+        "node_labels_": (
+            "list",
+            "The node labels of the training graphs, in the order of the columns that the\n"
+            "network sees.",
+        ),
+    }
 
-    A task gives `_net_class`, `_criterion`, `_n_outputs`, the arguments `_target_checks` of
-    scikit-learn's validation of y, and the methods `_check_target` (targets and weights
-    checked), `_strata` (what a validation part is balanced over) and `_network_target`
-    (targets as the net sees them).
-    """
+    # The hooks of a network, in the order in which a fit calls them.
 
-    node_label: Hashable | None = parameter(
-        DEFAULT_NODE_LABEL,
-        "no_validation",
-        """Node attribute with a categorical label: any hashable value. Under the default
-        name it may be absent, then all nodes count as alike. None ignores labels.""",
-    )
-    node_features: Hashable | None = parameter(
-        None,
-        "no_validation",
-        """Node attribute with a number or a vector of numbers. They are standardized over
-        the training graphs and stand beside the labels. Like `node_label`, it is for
-        networkx graphs: for a :class:`GraphSet` both were chosen when it was made.""",
-    )
-    handle_unknown: str = parameter(
-        "ignore",
-        [StrOptions({"ignore", "error"})],
-        """What to do with node labels that no training graph has: take them as an all-zero
-        vector, or raise an error.""",
-    )
-    max_epochs: int = parameter(
-        200, AT_LEAST_1, "Largest number of passes over the training graphs."
-    )
-    lr: float = learning_rate(0.005)
-    batch_size: int = parameter(32, AT_LEAST_1, "Number of graphs in a training step.")
-    weight_decay: float = parameter(
-        0.0,
-        [Interval(Real, 0, None, closed="left")],
-        "Weight decay of the AdamW optimizer.",
-    )
-    early_stopping: bool = parameter(
-        True,
-        ["boolean"],
-        """Whether to stop when the loss on validation graphs stops falling, and to go back
-        to the weights that were best on them.""",
-    )
-    validation_fraction: float = parameter(
-        0.1,
-        [Interval(Real, 0, 1, closed="neither")],
-        """Share of the training graphs to set aside for early stopping. Not
-        used if `X_val` and `y_val` are passed to `fit`.""",
-    )
-    patience: int = parameter(
-        30,
-        AT_LEAST_1,
-        """Number of epochs after which training stops if the validation loss has not become
-        lower than before, by more than 0.0001. Losses have no unit: they are cross-entropies,
-        or errors of standardized targets.""",
-    )
-    device: str = parameter(
-        "auto",
-        [str, torch.device],
-        """Where to compute, in the words of torch: "cpu", "cuda", "cuda:1"; "auto" takes a
-        GPU if there is one.""",
-    )
-    warm_start: bool = parameter(
-        False,
-        ["boolean"],
-        """Whether a further call of `fit` goes on from the present weights. The network
-        stays as it is: of the parameters, only those of the training may change, and
-        `fit` refuses others that have. So does `partial_fit`.""",
-    )
-    callbacks: list[Any] | None = parameter(
-        None,
-        [list, tuple, None],
-        """Further callbacks for the training, such as learning rate schedulers. They are
-        copied; the copies that were used are in ``net_.callbacks_``.""",
-    )
-    random_state: int | np.random.RandomState | None = parameter(
-        None,
-        ["random_state"],
-        """Determines initial weights, validation graphs, batches and dropout. The global
-        generators of numpy and torch are left alone if this is an int. Equal bits need
-        equal numbers of threads as well: ``torch.set_num_threads(1)`` here, and
-        ``joblib.parallel_config("loky", inner_max_num_threads=1)`` for worker processes.""",
-    )
-    verbose: int = parameter(
-        0,
-        ["verbose"],
-        """1 shows a progress bar on a terminal and some lines elsewhere, 2 a line for
-        every epoch.""",
-    )
+    @abstractmethod
+    def _make_dataset(
+        self, graphs: GraphSet, encoder: NodeEncoder, **arguments: Any
+    ) -> GraphDataset:
+        """Return graphs as a dataset, which cuts the batches that the network takes."""
 
-    _saved_classes: ClassVar[tuple[type, ...]] = (NodeEncoder,)
+    @abstractmethod
+    def _architecture(self, training: GraphDataset) -> dict[str, Any]:
+        """Return the arguments of the module, but for the numbers of features and outputs."""
 
-    # The parameters that may change while a network is trained further.
-    _training_parameters: ClassVar[frozenset[str]] = frozenset(
-        {
-            *("handle_unknown", "max_epochs", "lr", "batch_size", "weight_decay"),
-            *("early_stopping", "validation_fraction", "patience"),
-            *("device", "warm_start", "random_state", "verbose"),
-        }
-    )
+    @property
+    @abstractmethod
+    def _build_module(self) -> Callable[..., nn.Module]:
+        """What makes a module of `_network` with initial values from a generator."""
+
+    @abstractmethod
+    def _prediction_batches(self, architecture: dict[str, Any]) -> dict[str, int]:
+        """Return the arguments of :class:`BatchLoader` that bound batches of predictions."""
+
+    def _start(self, training: GraphDataset, generator: torch.Generator) -> None:
+        """Choose initial values by the training graphs, where the generator's are not enough."""
+
+    @abstractmethod
+    def _embedding_names(self) -> list[str]:
+        """Return the names of the columns of the vectors of graphs."""
+
+    def _graph_attributes(self) -> dict[str, Any]:
+        """Return the attributes of networkx graphs that are read."""
+        return {"node_label": self.node_label, "node_features": self.node_features}
+
+    def _learn_encoding(self, graphs: GraphSet, weight: NDArray[np.float64]) -> None:
+        """Remember how the nodes of the training graphs become vectors."""
+        self._encoder = NodeEncoder.fit(graphs, weight)
+        self.node_labels_ = list(self._encoder.labels) if self._encoder.has_labels else []
 
     @with_callbacks
-    def fit(self, X, y, sample_weight=None, *, X_val=None, y_val=None, checkpoint=None):
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        X_val: Any = None,
+        y_val: Any = None,
+        checkpoint: Any = None,
+    ) -> Self:
         """Fit the network to graphs and their targets.
 
         Parameters
@@ -208,73 +162,46 @@ class BaseNetwork(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEs
             The fitted estimator.
         """
         self._validate_params()
-        if (X_val is None) != (y_val is None):
-            raise ValueError("X_val and y_val have to be given together, or neither of them.")
-        resume = self.warm_start and hasattr(self, "net_")
-        if resume:
+        _check_given_together(X_val, y_val)
+        is_new = not (self.warm_start and hasattr(self, "net_"))
+        if not is_new:
             self._check_same_network("warm_start=True")
-        task = self._begin_task(X, y)
-        if not resume:
-            vars(self).pop("net_", None)  # a fit that fails leaves no half-fitted estimator
-        training = self._check_data(X, y, sample_weight, reset=not resume)
-        if not resume:
-            self._warn_of_training(X, training[0])
-            self._learn_encoding(*training)
-        random_state = check_random_state(self.random_state)
-        validation = None
-        if X_val is not None:
-            validation = self._check_data(X_val, y_val, None, reset=False)
-        if checkpoint is not None:
-            call = describe_call(self, training, validation, self.net_ if resume else None)
-            checkpoint = Checkpoint(checkpoint, call)
-            random_state = checkpoint.random_state(random_state)
-        if validation is None and self.early_stopping:
-            training, validation = self._split(training, random_state)
-
-        training = self._dataset(*training)
-        validation = None if validation is None else self._dataset(*validation)
-        listeners = self._listeners(task, checkpoint, has_validation=validation is not None)
-        try:
-            if not resume:
+        context = self._begin_fit_context(X, y)
+        with self._fitted_or_not_at_all(is_new):
+            data = self._read_training_data(X, y, sample_weight, reset=is_new, is_new=is_new)
+            held_out = None if X_val is None else self._check_data(X_val, y_val, None, reset=False)
+            saved = self._open_checkpoint(checkpoint, data, held_out, is_new)
+            random_state = check_random_state(self.random_state)
+            if saved is not None:
+                random_state = saved.random_state(random_state)
+            if held_out is None and self.early_stopping:
+                data, held_out = self._split(data, random_state)
+            training = self._dataset(*data)
+            validation = None if held_out is None else self._dataset(*held_out)
+            if is_new:
                 self._build_net(training, random_state)
-            if checkpoint is None:
-                self._train(training, validation, self.max_epochs, listeners)
-            else:
-                n_epochs = checkpoint.resume(self.net_, self.max_epochs)
-                if not checkpoint.is_finished:
-                    self._train(training, validation, n_epochs, listeners)
-        except BaseException:
-            if not resume:
-                vars(self).pop("net_", None)
-            raise
-        if checkpoint is not None:
-            checkpoint.finish(self.net_)
-        if task is not None:
-            task.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes={})
+            self._train(training, validation, self._listeners(context, saved, validation), saved)
+        if saved is not None:
+            saved.finish(self.net_)
+        if context is not None:
+            context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes={})
         return self
 
-    def _partial_fit(self, X, y, sample_weight):
-        """One epoch over the given graphs, without early stopping."""
+    def _fit_part(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        """Train for one epoch on some graphs, without early stopping."""
         self._validate_params()
-        first_call = not hasattr(self, "net_")
-        if not first_call:
+        is_new = not hasattr(self, "net_")
+        if not is_new:
             self._check_same_network("partial_fit")
-        training = self._check_data(X, y, sample_weight, reset=False)
-        if first_call:
-            self._warn_of_training(X, training[0])
-            self._learn_encoding(*training)
-        training = self._dataset(*training)
-        try:
-            if first_call:
+        with self._fitted_or_not_at_all(is_new):
+            data = self._read_training_data(X, y, sample_weight, reset=False, is_new=is_new)
+            training = self._dataset(*data)
+            if is_new:
                 self._build_net(training, check_random_state(self.random_state))
-            self._train(training, None, epochs=1, listeners=[], is_part=True)
-        except BaseException:
-            if first_call:
-                vars(self).pop("net_", None)
-            raise
+            self._run_epochs(training, None, 1, [], is_part=True)
         return self
 
-    def transform(self, X):
+    def transform(self, X: Any) -> NDArray[np.float32]:
         """Embed graphs: the vectors of the graphs, as the head of the network sees them.
 
         Parameters
@@ -285,12 +212,14 @@ class BaseNetwork(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEs
         Returns
         -------
         embedding : ndarray of shape (n_graphs, n_embedding)
+            A row for each graph.
         """
         dataset = self._prediction_data(X)
-        return self.net_.embed(dataset).numpy()
+        embedding: NDArray[np.float32] = self.net_.embed(dataset).numpy()
+        return embedding
 
-    def get_feature_names_out(self, input_features=None):
-        """Names of the columns of :meth:`transform`.
+    def get_feature_names_out(self, input_features: None = None) -> NDArray[np.object_]:
+        """Return the names of the columns of :meth:`transform`.
 
         For LoFI they are ``layer0_mask0`` and so on, for its peers the name of the class,
         numbered.
@@ -303,126 +232,85 @@ class BaseNetwork(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEs
         Returns
         -------
         names : ndarray of str
+            A name for each column.
         """
         check_is_fitted(self)
-        return np.asarray(self._names(), dtype=object)
+        return np.asarray(self._embedding_names(), dtype=object)
 
     @property
-    def module_(self):
+    def module_(self) -> Any:
         """The trained PyTorch module."""
         give_up_lost_threads()
         return self.net_.module_
 
     @property
-    def history_(self):
-        """skorch's record of every epoch, as in ``history_[:, "valid_loss"]``."""
+    def history_(self) -> History:
+        """The record of every epoch, as in ``history_[:, "valid_loss"]``."""
         return self.net_.history
 
     @property
-    def n_epochs_(self):
+    def n_epochs_(self) -> int:
         """Number of epochs that were run."""
         return len(self.net_.history)
 
-    def __sklearn_is_fitted__(self):
+    def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "net_")
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.two_d_array = False
         tags.transformer_tags.preserves_dtype = []  # embeddings are of 32 bits
         return tags
 
-    def _begin_task(self, X, y):
-        """The task that scikit-learn's callbacks (1.9 and later) follow, or None."""
-        if not hasattr(self, "_init_callback_context"):
-            return None
-        context = self._init_callback_context(max_subtasks=self.max_epochs)
-        return context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+    # Reading.
 
-    def _listeners(self, task, checkpoint, *, has_validation):
-        """Callbacks for one fit, in the order in which they hear of an epoch's end."""
-        listeners = []
-        if self.verbose:
-            listeners.append(ProgressLog(type(self).__name__, self.max_epochs, int(self.verbose)))
-        if task is not None:
-            listeners.append(tasks := EpochReports(self, task))
-        if has_validation and self.early_stopping:
-            listeners.append(RestoreBest(self.patience))
-        if checkpoint is not None:
-            listeners.append(checkpoint)
-        if task is not None:
-            listeners.append(StopWhenAsked(tasks))
-        return listeners
+    @contextmanager
+    def _fitted_or_not_at_all(self, is_new: bool) -> Iterator[None]:
+        """Leave no half-fitted estimator behind if the fit of a new network fails."""
+        if is_new and hasattr(self, "net_"):
+            del self.net_
+        try:
+            yield
+        except BaseException:
+            if is_new and hasattr(self, "net_"):
+                del self.net_
+            raise
 
-    def _check_same_network(self, way):
-        """Refuse to train a network further that parameters no longer describe."""
-        now, made_with = self._network_parameters(), self._parameters_of_net()
-        changed = [
-            f"{name} from {show(made_with[name])} to {show(now[name])}"
-            for name in now
-            if name in made_with and now[name] != made_with[name]
-        ]
-        if changed:
-            raise ValueError(
-                f"{way} goes on with the network as it is, but parameters that shape it have"
-                f" changed since it was made: {', '.join(changed)}. Set them back, or fit a new"
-                " network with warm_start=False."
-            )
-        device = str(self.device)
-        if device != made_with.get("device", device) and check_device(device) != self.net_.device:
-            callbacks = self.net_.user_callbacks()
-            self._set_net(net_state(self.net_), callbacks, check_device(device))
-            self._made_with = {**made_with, "device": device}
+    def _read_training_data(
+        self, X: Any, y: Any, sample_weight: Any, *, reset: bool, is_new: bool
+    ) -> GraphData:
+        """Check X, y and weights; a new network learns from them what nodes and targets are."""
+        data = self._check_data(X, y, sample_weight, reset=reset)
+        if is_new:
+            uses_edge_labels = "edge_label" in self._graph_attributes()
+            name = type(self).__name__
+            warn_of_training(X, data.graphs, name, uses_edge_labels, uses_features=True)
+            self._learn_encoding(data.graphs, data.weight)
+            self._learn_target(data.y, data.weight)
+        return data
 
-    def _network_parameters(self):
-        """The parameters that a network is made with, and keeps."""
-        names = [one for one in self._parameter_constraints if one not in self._training_parameters]
-        parameters = {name: getattr(self, name) for name in names}
-        # A list may grow in the hands of the user.
-        return {**parameters, "callbacks": copy.copy(self.callbacks)}
-
-    def _parameters_of_net(self):
-        """Those that the present network was made with."""
-        if "_made_with" in vars(self):
-            return {"callbacks": None, **self._made_with}  # files have no callbacks
-        # A file of a former version: what the network itself tells. Its size may have been found
-        # by the graphs where a parameter is None.
-        architecture = self.net_.get_params_for("module").items()
-        return {k: v for k, v in architecture if getattr(self, k, None) is not None}
-
-    def _check_data(self, X, y, sample_weight, *, reset):
+    def _check_data(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> GraphData:
         """X, y and weights as arrays of the same length, without weights of zero."""
+        attributes = self._graph_attributes()
         graphs, y, weight = check_training_data(
-            self,
-            X,
-            y,
-            sample_weight,
-            **self._attributes(),
-            **self._target_checks,
+            self, X, y, sample_weight, **attributes, **self._target_checks
         )
-        y, weight = self._check_target(y, weight, reset=reset)
-        return graphs, y, weight
+        return GraphData(graphs, *self._check_target(y, weight, reset=reset))
 
-    def _split(self, training, random_state):
-        graphs, y, weight = training
-        rows, rest = split_validation(self._strata(y), self.validation_fraction, random_state)
-        if not len(rest):  # too few graphs to set any aside
-            return training, None
-        return (graphs[rows], y[rows], weight[rows]), (graphs[rest], y[rest], weight[rest])
+    def _split(
+        self, data: GraphData, random_state: np.random.RandomState
+    ) -> tuple[GraphData, GraphData | None]:
+        """Set graphs aside for validation, if there are enough."""
+        strata = self._strata(data.y)
+        rows, held_out = split_validation(strata, self.validation_fraction, random_state)
+        return (data.take(rows), data.take(held_out)) if len(held_out) else (data, None)
 
-    def _warn_of_training(self, X, graphs):
-        uses_edge_labels = "edge_label" in self._attributes()
-        warn_of_training(X, graphs, type(self).__name__, uses_edge_labels, uses_features=True)
-
-    def _learn_encoding(self, graphs, y, weight):
-        self._encoder = NodeEncoder.fit(graphs, weight)
-        self.node_labels_ = list(self._encoder.labels) if self._encoder.has_labels else []
-
-    def _attributes(self):
-        """The attributes of networkx graphs that are read."""
-        return {"node_label": self.node_label, "node_features": self.node_features}
-
-    def _dataset(self, graphs, y=None, weight=None):
+    def _dataset(
+        self,
+        graphs: GraphSet,
+        y: NDArray[Any] | None = None,
+        weight: NDArray[np.float64] | None = None,
+    ) -> GraphDataset:
         give_up_lost_threads()  # here, because whatever goes through a network needs a dataset
         return self._make_dataset(
             graphs,
@@ -433,16 +321,19 @@ class BaseNetwork(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEs
             weight=weight,
         )
 
-    def _prediction_data(self, X):
+    def _prediction_data(self, X: Any) -> GraphDataset:
         check_is_fitted(self)
-        return self._dataset(as_graph_set(X, **self._attributes()))
+        return self._dataset(as_graph_set(X, **self._graph_attributes()))
 
-    def _outputs(self, X):
+    def _outputs(self, X: Any) -> Tensor:
         dataset = self._prediction_data(X)
-        return self.net_.forward(dataset)
+        outputs: Tensor = self.net_.forward(dataset)
+        return outputs
+
+    # The net.
 
     @torch.inference_mode(False)
-    def _build_net(self, training, random_state):
+    def _build_net(self, training: GraphDataset, random_state: np.random.RandomState) -> None:
         architecture = {
             "n_features": self._encoder.n_columns,
             "n_outputs": self._n_outputs,
@@ -462,14 +353,17 @@ class BaseNetwork(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEs
         self._made_with = {**self._network_parameters(), "device": str(self.device)}
         self._start(training, generator)
 
-    def _start(self, training, generator):
-        """Choose initial values by the training graphs, where the generator's are not enough."""
-
-    def _make_net(self, architecture, criterion, device, generator, callbacks=None):
-        """A net with random weights."""
+    def _make_net(
+        self,
+        architecture: dict[str, Any],
+        criterion: type[nn.Module],
+        device: str,
+        generator: torch.Generator,
+        callbacks: list[Any] | None = None,
+    ) -> GraphNet:
         give_up_lost_threads()
         prediction = self._prediction_batches(architecture)
-        return self._net_class(
+        net: GraphNet = self._net_class(
             self._build_module,
             **{f"module__{name}": value for name, value in architecture.items()},
             module__generator=generator,
@@ -490,16 +384,108 @@ class BaseNetwork(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEs
             device=device,
             verbose=0,  # ProgressLog speaks for us
         ).initialize()
+        return net
+
+    def _check_same_network(self, way: str) -> None:
+        """Refuse to train a network further that parameters no longer describe."""
+        now, made_with = self._network_parameters(), self._parameters_of_net()
+        changed = [
+            f"{name} from {show(made_with[name])} to {show(now[name])}"
+            for name in now
+            if name in made_with and now[name] != made_with[name]
+        ]
+        if changed:
+            raise ValueError(
+                f"{way} goes on with the network as it is, but parameters that shape it have"
+                f" changed since it was made: {', '.join(changed)}. Set them back, or fit a new"
+                " network with warm_start=False."
+            )
+        device = str(self.device)
+        if device != made_with.get("device", device) and check_device(device) != self.net_.device:
+            callbacks = self.net_.user_callbacks()
+            self._set_net(net_state(self.net_), callbacks, check_device(device))
+            self._made_with = {**made_with, "device": device}
+
+    def _network_parameters(self) -> dict[str, Any]:
+        """The parameters that a network is made with, and keeps."""
+        names = [n for n in self._parameter_constraints if n not in self._may_change]
+        parameters = {name: getattr(self, name) for name in names}
+        # A list may grow in the hands of the user.
+        return {**parameters, "callbacks": copy.copy(self.callbacks)}
+
+    def _parameters_of_net(self) -> dict[str, Any]:
+        """Those that the present network was made with."""
+        if "_made_with" in vars(self):
+            return {"callbacks": None, **self._made_with}  # files have no callbacks
+        # A file of a former version: what the network itself tells. Its size may have been found
+        # by the graphs where a parameter is None.
+        architecture = self.net_.get_params_for("module").items()
+        return {k: v for k, v in architecture if getattr(self, k, None) is not None}
+
+    # Training.
+
+    def _begin_fit_context(self, X: Any, y: Any) -> Any:
+        """What scikit-learn's callbacks (1.9 and later) follow, or None."""
+        if not hasattr(self, "_init_callback_context"):
+            return None
+        context = self._init_callback_context(max_subtasks=self.max_epochs)
+        return context.call_on_fit_task_begin(estimator=self, X=X, y=y)
+
+    def _open_checkpoint(
+        self, path: Any, data: GraphData, held_out: GraphData | None, is_new: bool
+    ) -> Checkpoint | None:
+        if path is None:
+            return None
+        return Checkpoint(path, describe_call(self, data, held_out, None if is_new else self.net_))
+
+    def _listeners(
+        self, context: Any, saved: Checkpoint | None, validation: GraphDataset | None
+    ) -> list[Callback]:
+        """Callbacks for one fit, in the order in which they hear of an epoch's end."""
+        listeners: list[Callback] = []
+        if self.verbose:
+            listeners.append(ProgressLog(type(self).__name__, self.max_epochs, int(self.verbose)))
+        if context is not None:
+            listeners.append(reports := EpochReports(self, context))
+        if validation is not None and self.early_stopping:
+            listeners.append(RestoreBest(self.patience))
+        if saved is not None:
+            listeners.append(saved)
+        if context is not None:
+            listeners.append(StopWhenAsked(reports))
+        return listeners
+
+    def _train(
+        self,
+        training: GraphDataset,
+        validation: GraphDataset | None,
+        listeners: list[Callback],
+        saved: Checkpoint | None,
+    ) -> None:
+        """Run all epochs, or those that are left after what a checkpoint has saved."""
+        n_epochs = self.max_epochs
+        if saved is not None:
+            n_epochs = saved.resume(self.net_, self.max_epochs)
+            if saved.is_finished:
+                return
+        self._run_epochs(training, validation, n_epochs, listeners)
 
     @torch.inference_mode(False)  # it also allows gradients, if the caller has forbidden them
-    def _train(self, training, validation, epochs, listeners, is_part=False):
+    def _run_epochs(
+        self,
+        training: GraphDataset,
+        validation: GraphDataset | None,
+        n_epochs: int,
+        listeners: list[Callback],
+        is_part: bool = False,
+    ) -> None:
         """Run some epochs, perhaps on a part of the training graphs only.
 
         Listeners are heard in this run and then forgotten.
         """
         net = self.net_
         net.set_params(
-            max_epochs=epochs,
+            max_epochs=n_epochs,
             batch_size=self.batch_size,
             lr=self.lr,
             optimizer__weight_decay=self.weight_decay,
@@ -507,7 +493,7 @@ class BaseNetwork(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEs
         own_callbacks = net.callbacks_
         listeners = [LastGoodWeights(), *listeners]
         # Names that no callback of the user's has.
-        net.listeners_ = [(f"sklofi {type(one).__name__}", one) for one in listeners]
+        net.listeners_ = [(f"sklofi {type(listener).__name__}", listener) for listener in listeners]
         net.callbacks_ = own_callbacks + net.listeners_
         net.is_part_ = is_part
         try:
@@ -516,91 +502,19 @@ class BaseNetwork(SavedEstimator, CallbackSupportMixin, TransformerMixin, BaseEs
             net.callbacks_ = own_callbacks
             del net.listeners_, net.is_part_
 
-    @classmethod
-    def load(cls, path, *, device=None):
-        """Read an estimator from a file that :meth:`save` has written.
 
-        Nothing is unpickled and no code from the file is run, whatever is in it, and a
-        later fit of what was loaded opens nothing that you did not give it. Whether its
-        predictions are to be trusted is another question.
+def _check_given_together(X_val: Any, y_val: Any) -> None:
+    if (X_val is None) != (y_val is None):
+        raise ValueError("X_val and y_val have to be given together, or neither of them.")
 
-        Parameters
-        ----------
-        path : str or path-like
-            The file.
 
-        device : str, default=None
-            Where to compute from now on; becomes the parameter `device`. By default the
-            parameter stays as it was saved, unless there is no such device here.
-
-        Returns
-        -------
-        estimator : object
-            The fitted estimator. On a device of the same kind it predicts the same as the
-            one that was saved, to the last bit.
-        """
-        if device is not None:
-            check_device(device)
-        return super().load(path, device=device)
-
-    def _saved_parameters(self):
-        return {**super()._saved_parameters(), "device": str(self.device)}
-
-    def _fitted_state(self):
-        state = super()._fitted_state()
-        net, _ = state["net_"]  # callbacks of the user's are not plain data
-        state = {**state, "net_": net}
-        if "_made_with" in state:
-            made_with = state["_made_with"].items()
-            state["_made_with"] = {name: one for name, one in made_with if name != "callbacks"}
-        return state
-
-    def _set_fitted_state(self, state, device=None):
-        if device is not None:
-            self.device = device
-        elif not is_usable(self.device):
-            self.device = "auto"
-        state = dict(state)
-        if state["net_"]["architecture"]["n_features"] != state["_encoder"].n_columns:
-            raise ValueError("the network does not take the nodes that are described")
-        net = self._restored_net(state.pop("net_"), check_device(self.device))
-        vars(self).update(state, net_=net)
-
-    def _check_loaded(self):
-        if self._n_outputs != self.net_.module__n_outputs:
-            raise ValueError("the network does not give the outputs that are described")
-
-    @torch.inference_mode(False)  # tensors that are made there can never be trained
-    def _restored_net(self, state, device):
-        self._check_architecture(state["architecture"])
-        architecture = check_architecture(self._network, state)
-        criterion = CRITERIA[state["criterion"]]
-        net = self._make_net(architecture, criterion, device, torch.Generator())
-        restore_net(net, state)
-        net.module_.eval()
-        return net
-
-    def _check_architecture(self, architecture):
-        """Check that what a file says of the network could have been a parameter."""
-        own = {k: v for k, v in architecture.items() if k in self._parameter_constraints}
-        others = {k: v for k, v in architecture.items() if k not in own}
-        constraints = {**self._parameter_constraints, **dict.fromkeys(others, AT_LEAST_1)}
-        validate_parameter_constraints(constraints, {**own, **others}, type(self).__name__)
-
-    def __getstate__(self):
-        """For pickle, copy and skops: the net as data, so that none of them meets torch."""
-        state = super().__getstate__()
-        if "net_" not in state:
-            return state
-        return {**state, "net_": (net_state(self.net_), self.net_.user_callbacks())}
-
-    def __setstate__(self, state):
-        state = dict(state)
-        net, callbacks = state.pop("net_", (None, []))
-        super().__setstate__(state)
-        if net is not None:
-            self._set_net(net, callbacks, net["device"] if is_usable(net["device"]) else "cpu")
-
-    def _set_net(self, state, callbacks, device):
-        self.net_ = self._restored_net(state, device)
-        self.net_.callbacks_ += callbacks
+def _copy_callbacks(callbacks: Any) -> list[Any] | None:
+    """Copies for skorch, which sets attributes on the callbacks that it uses."""
+    for item in callbacks or []:
+        callback = item[-1] if isinstance(item, tuple) else item
+        kind = callback if isinstance(callback, type) else type(callback)
+        if not issubclass(kind, Callback):
+            raise TypeError(
+                f"callbacks has to hold skorch callbacks or (name, callback) pairs, got {item!r}."
+            )
+    return copy.deepcopy(list(callbacks)) if callbacks else None

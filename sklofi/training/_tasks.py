@@ -1,16 +1,18 @@
-"""Classes or numbers: what the targets of a network are, and how its outputs become predictions."""
+"""Tasks: what the targets of a network are, and how its outputs become predictions."""
 
 from __future__ import annotations
 
 import copy
-from typing import Any, ClassVar
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Self
 
 import numpy as np
-import torch
+from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.utils._param_validation import StrOptions
+from sklearn.utils import Tags
+from torch import Tensor, nn
 
-from sklofi._parameters import network_estimator, parameter
+from sklofi._parameters import Parameterized, WeighsClasses, choice
 from sklofi._validation import (
     check_classes,
     check_targets,
@@ -18,29 +20,79 @@ from sklofi._validation import (
     weighted_mean_and_scale,
     weights_of_classes,
 )
-from sklofi.training._estimator import BaseNetwork
 from sklofi.training._net import ClassifierNet, GraphNet, RegressorNet, probabilities
 
-LOSSES = {"absolute_error": torch.nn.L1Loss, "squared_error": torch.nn.MSELoss}
+LOSSES = {"absolute_error": nn.L1Loss, "squared_error": nn.MSELoss}
 
 
-@network_estimator
-class NetworkClassifier(ClassifierMixin, BaseNetwork):
-    """Base of the networks that tell classes apart."""
+class Task(ABC):
+    """What a network needs to know of its targets.
 
-    class_weight: dict[Any, float] | str | None = parameter(
-        None,
-        [StrOptions({"balanced"}), dict, None],
-        """Weights of the classes, multiplied with `sample_weight`; "balanced" makes them
-        inversely proportional to the frequency of the classes.""",
-    )
+    An estimator is a network and a task: ``class LoFIClassifier(NetworkClassifier, BaseLoFI)``.
+    Tasks are mixins that implement the hooks below; the estimator
+    (:class:`sklofi.training._estimator.NetworkEstimator`) calls them in this order.
+    """
 
-    _net_class: ClassVar[type[GraphNet]] = ClassifierNet
-    _criterion: ClassVar[type[torch.nn.Module]] = torch.nn.CrossEntropyLoss
+    net_: GraphNet
+    classes_: NDArray[Any]  # of a classifier
+
+    # The skorch net, and the arguments of scikit-learn's validation of y.
+    _net_class: ClassVar[type[GraphNet]]
+    _target_checks: ClassVar[dict[str, Any]]
+
+    @abstractmethod
+    def _check_target(
+        self, y: NDArray[Any], weight: NDArray[np.float64], *, reset: bool
+    ) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        """Check targets, and return them and the weights with which they count.
+
+        With `reset` they are those of a new fit; otherwise they have to be of the same kind.
+        """
+
+    @abstractmethod
+    def _learn_target(self, y: NDArray[Any], weight: NDArray[np.float64]) -> None:
+        """Remember of the training targets what predictions need."""
+
+    @abstractmethod
+    def _strata(self, y: NDArray[Any]) -> NDArray[Any]:
+        """Return the groups of graphs that a validation part is balanced over."""
+
+    @abstractmethod
+    def _network_target(self, y: NDArray[Any]) -> NDArray[Any]:
+        """Return targets as the loss takes them."""
+
+    @property
+    @abstractmethod
+    def _n_outputs(self) -> int:
+        """Number of outputs of the network."""
+
+    @property
+    @abstractmethod
+    def _criterion(self) -> type[nn.Module]:
+        """The loss of PyTorch."""
+
+    @abstractmethod
+    def _predictions(self, outputs: Tensor) -> NDArray[Any]:
+        """Return the predictions that outputs of the network stand for."""
+
+    # What tasks use of the estimator.
+
+    @abstractmethod
+    def _outputs(self, X: Any) -> Tensor:
+        """Return the outputs of the network for graphs."""
+
+    @abstractmethod
+    def _fit_part(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        """Train for one epoch on some graphs."""
+
+
+class NetworkClassifier(ClassifierMixin, Task, WeighsClasses):
+    """Task of the networks that tell classes apart."""
+
+    _net_class = ClassifierNet
     _target_checks: ClassVar[dict[str, Any]] = {}
-    _training_parameters = BaseNetwork._training_parameters | {"class_weight"}
 
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Train for one epoch on the given graphs, going on from where the net is.
 
         The first call fixes the classes and the node labels that the network knows.
@@ -81,9 +133,9 @@ class NetworkClassifier(ClassifierMixin, BaseNetwork):
             self.classes_ = classes
         elif not hasattr(self, "net_"):
             self.classes_ = check_classes(check_targets(self, y))
-        return self._partial_fit(X, y, sample_weight)
+        return self._fit_part(X, y, sample_weight)
 
-    def predict(self, X):
+    def predict(self, X: Any) -> NDArray[Any]:
         """Predict the class of each graph.
 
         Parameters
@@ -98,7 +150,7 @@ class NetworkClassifier(ClassifierMixin, BaseNetwork):
         """
         return self._predictions(self._outputs(X))
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict the probabilities of all classes.
 
         Parameters
@@ -115,14 +167,21 @@ class NetworkClassifier(ClassifierMixin, BaseNetwork):
 
     _probabilities = staticmethod(probabilities)
 
-    def _predictions(self, outputs):
-        return self.classes_[self._probabilities(outputs).argmax(axis=1)]
+    def _predictions(self, outputs: Tensor) -> NDArray[Any]:
+        predicted: NDArray[Any] = self.classes_[self._probabilities(outputs).argmax(axis=1)]
+        return predicted
 
     @property
-    def _n_outputs(self):
+    def _criterion(self) -> type[nn.Module]:
+        return nn.CrossEntropyLoss
+
+    @property
+    def _n_outputs(self) -> int:
         return len(self.classes_)
 
-    def _check_target(self, y, weight, *, reset):
+    def _check_target(
+        self, y: NDArray[Any], weight: NDArray[np.float64], *, reset: bool
+    ) -> tuple[NDArray[Any], NDArray[np.float64]]:
         if reset:
             self.classes_ = check_classes(y)
         if unknown := np.setdiff1d(y, self.classes_).tolist():
@@ -138,23 +197,25 @@ class NetworkClassifier(ClassifierMixin, BaseNetwork):
         self._class_weight = copy.copy(self.class_weight)
         return y, weight * self._weights_of_classes[self._network_target(y)]
 
-    def _strata(self, y):
+    def _learn_target(self, y: NDArray[Any], weight: NDArray[np.float64]) -> None:
+        """Nothing: the classes are known once they are checked."""
+
+    def _strata(self, y: NDArray[Any]) -> NDArray[Any]:
         return y
 
-    def _network_target(self, y):
+    def _network_target(self, y: NDArray[Any]) -> NDArray[np.int64]:
         return np.searchsorted(self.classes_, y)
 
 
-@network_estimator
-class NetworkRegressor(RegressorMixin, BaseNetwork):
-    """Base of the networks that predict numbers, which are standardized inside."""
+class NetworkRegressor(RegressorMixin, Task, Parameterized):
+    """Task of the networks that predict numbers, which are standardized inside."""
 
-    loss: str = parameter("absolute_error", [StrOptions(set(LOSSES))], "What to minimize.")
+    loss: str = choice("What to minimize.", tuple(LOSSES), default="absolute_error")
 
-    _net_class: ClassVar[type[GraphNet]] = RegressorNet
+    _net_class = RegressorNet
     _target_checks: ClassVar[dict[str, Any]] = {"multi_output": True, "y_numeric": True}
 
-    def partial_fit(self, X, y, sample_weight=None):
+    def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Train for one epoch on the given graphs, going on from where the net is.
 
         The first call fixes the node labels that the network knows and the scale of the
@@ -176,9 +237,9 @@ class NetworkRegressor(RegressorMixin, BaseNetwork):
         self : object
             The estimator, trained a little further.
         """
-        return self._partial_fit(X, y, sample_weight)
+        return self._fit_part(X, y, sample_weight)
 
-    def predict(self, X):
+    def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict the target of each graph.
 
         Parameters
@@ -193,24 +254,26 @@ class NetworkRegressor(RegressorMixin, BaseNetwork):
         """
         return self._predictions(self._outputs(X))
 
-    def _predictions(self, outputs):
+    def _predictions(self, outputs: Tensor) -> NDArray[np.float64]:
         y = restore_target(outputs.double().numpy(), self._target_mean, self._target_scale)
         return y.reshape(len(y), *self._target_shape)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
 
     @property
-    def _criterion(self):
+    def _criterion(self) -> type[nn.Module]:
         return LOSSES[self.loss]
 
     @property
-    def _n_outputs(self):
+    def _n_outputs(self) -> int:
         return len(self._target_mean)
 
-    def _check_target(self, y, weight, *, reset):
+    def _check_target(
+        self, y: NDArray[Any], weight: NDArray[np.float64], *, reset: bool
+    ) -> tuple[NDArray[Any], NDArray[np.float64]]:
         if reset or not hasattr(self, "_target_shape"):
             self._target_shape = y.shape[1:]
         if y.shape[1:] != self._target_shape:
@@ -220,15 +283,14 @@ class NetworkRegressor(RegressorMixin, BaseNetwork):
             )
         return y.astype(np.float64), weight
 
-    def _learn_encoding(self, graphs, y, weight):
-        super()._learn_encoding(graphs, y, weight)
+    def _learn_target(self, y: NDArray[Any], weight: NDArray[np.float64]) -> None:
         columns = y.reshape(len(y), -1)
         self._target_mean, self._target_scale = weighted_mean_and_scale(columns, weight)
 
-    def _strata(self, y):
+    def _strata(self, y: NDArray[Any]) -> NDArray[Any]:
         return np.zeros(len(y))
 
-    def _network_target(self, y):
+    def _network_target(self, y: NDArray[Any]) -> NDArray[np.float32]:
         columns, mean, scale = y.reshape(len(y), -1), self._target_mean, self._target_scale
         with np.errstate(under="ignore", over="ignore"):
             differences = columns - mean

@@ -15,19 +15,17 @@ from sklearn.base import clone
 import sklofi
 import sklofi._memory
 import sklofi.training._checkpoint
+import sklofi.training._flat_estimator
 import sklofi.training._net
-import sklofi.training._peer
 from helpers import SURROUNDINGS, global_state
 from sklofi import GraphSet, LoFIClassifier, baselines, compare
 from sklofi.datasets import make_motif_graphs
 from sklofi.nn import GIN
 from sklofi.testing import graph_estimator_checks
-from sklofi.training import NetworkClassifier, Peer
-from sklofi.training._estimator import BaseNetwork
+from sklofi.training import FlatEstimator, NetworkClassifier, NetworkEstimator
 
-PEERS = [
-    one for name in baselines.__all__ if issubclass(one := getattr(baselines, name), BaseNetwork)
-]
+ESTIMATORS = [getattr(baselines, name) for name in baselines.__all__]
+PEERS = [kind for kind in ESTIMATORS if issubclass(kind, NetworkEstimator)]
 CLASSIFIERS = [one for one in PEERS if issubclass(one, NetworkClassifier)]
 
 # What makes the checks fast, and what some need to learn anything from so little.
@@ -112,7 +110,7 @@ def test_peers_learn_a_number(kind):
 def test_parameters_are_those_of_the_network(kind):
     of_network = signature(kind._network).parameters
     own = {one.name: one for one in fields(kind)}
-    shared = {one.name for one in fields(BaseNetwork)} | {"class_weight", "loss", "edge_label"}
+    shared = {one.name for one in fields(NetworkEstimator)} | {"class_weight", "loss", "edge_label"}
     assert set(own) - shared == set(of_network) - {"n_features", "n_outputs", "n_edge_features"}
     for name in set(own) - shared - {"n_sorted", "n_clusters"}:  # found in the data
         assert own[name].default == of_network[name].default, name
@@ -121,7 +119,7 @@ def test_parameters_are_those_of_the_network(kind):
 @pytest.mark.parametrize("kind", PEERS)
 def test_docstrings_list_all_parameters(kind):
     text = getdoc(kind)
-    assert f":class:`{kind._network.__module__}.{kind._network.__name__}`" in text
+    assert f":class:`sklofi.nn.{kind._network.__name__}`" in text
     for one in fields(kind):
         assert f"\n{one.name} : " in text
     assert ".. math::\n" in kind._network.__doc__ and "References" in kind._network.__doc__
@@ -151,7 +149,7 @@ def test_saved_peers_predict_the_same(kind, motifs, tmp_path):
 def test_a_peer_that_parameters_no_longer_describe_is_not_trained_further(kind, motifs):
     graphs, y = motifs
     fitted = small(kind, max_epochs=1, warm_start=True).fit(graphs[:40], y[:40])
-    own = {one.name for one in fields(kind)} - kind._training_parameters
+    own = {one.name for one in fields(kind)} - kind._may_change
     assert {"n_layers", "n_hidden", "dropout", "pooling", "edge_label", "loss"} & own
     for name in own:
         peer = pickle.loads(pickle.dumps(fitted))
@@ -284,7 +282,7 @@ def test_statistics_of_large_sets_are_found_in_some_of_their_graphs(motifs, monk
         (20, 1 + y, 120),  # few of them may have most of the weight
     ):
         net = clone(peer).set_params(batch_size=batch_size)
-        monkeypatch.setattr(sklofi.training._peer, "PREDICTION_GRAPHS", 25)
+        monkeypatch.setattr(sklofi.training._flat_estimator, "PREDICTION_GRAPHS", 25)
         net.fit(graphs, y, sample_weight=weight)
         assert n_graphs.pop() == expected
 
@@ -494,7 +492,7 @@ def test_a_batch_that_does_not_fit_is_refused(monkeypatch):
 def test_a_peer_is_a_network_and_a_few_lines(motifs):
     """As promised to those who bring their own."""
     from sklofi.nn import FlatNetwork, Perceptron, pool
-    from sklofi.training import parameters, peer, width
+    from sklofi.training import width
 
     class Sums(FlatNetwork):
         r"""Sums of what neighbors have.
@@ -510,13 +508,11 @@ def test_a_peer_is_a_network_and_a_few_lines(motifs):
             source, target = graphs.edge_index
             return pool(torch.zeros_like(graphs.x).index_add(0, target, graphs.x[source]), graphs)
 
-    @parameters
-    class BaseSums(Peer):
-        n_hidden: int = width(8)
+    class BaseSums(FlatEstimator):
+        n_hidden: int = width(default=8)
 
         _network = Sums
 
-    @peer
     class SumsClassifier(NetworkClassifier, BaseSums):
         """Sums."""
 

@@ -1,4 +1,3 @@
-import copy
 from collections import Counter
 from itertools import pairwise
 
@@ -7,96 +6,16 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_array_equal
+from small_graphs import odd_structures
 
 import helpers
 from sklofi import GraphSet
-from sklofi import _memory as memory
-from sklofi.egonets import _colors as egonets
-from sklofi.egonets import egonet_incidence
+from sklofi.egonets import _colors, _incidence, egonet_incidence
 from sklofi.egonets._colors import color_table, distinct_rows, node_colors
 
 
-def odd_graphs():
-    directed = nx.gnp_random_graph(9, 0.2, seed=1, directed=True)
-    loops = nx.path_graph(4)
-    loops.add_edge(2, 2)
-    parts = nx.disjoint_union(nx.cycle_graph(5), nx.empty_graph(2))
-    multi = nx.MultiDiGraph([("a", "b"), ("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")])
-    return [directed, loops, parts, multi, nx.empty_graph(1), nx.gnp_random_graph(12, 0.2, seed=2)]
-
-
-@pytest.mark.parametrize("radius", [0, 1, 2, 3, 20, 10**12])
-def test_egonets_equal_networkx_ego_graph(radius):
-    graphs = odd_graphs()
-    incidence = egonet_incidence(GraphSet.from_networkx(graphs), radius)
-    expected = np.zeros(incidence.shape)
-    first = 0
-    for graph in graphs:
-        number = {node: first + i for i, node in enumerate(graph)}
-        for node in graph:
-            for member in nx.ego_graph(graph, node, radius=radius):
-                expected[number[node], number[member]] = 1
-        first += len(graph)
-    assert_array_equal(incidence.toarray(), expected)
-    assert incidence.has_sorted_indices
-
-
-def test_egonets_of_a_slice_are_a_block_of_the_whole():
-    graphs = GraphSet.from_networkx(odd_graphs())
-    whole = egonet_incidence(graphs, 2).toarray()
-    start, stop = graphs.node_offsets[[2, 3]]
-    part = egonet_incidence(graphs[[2]], 2).toarray()
-    assert_array_equal(part, whole[start:stop, start:stop])
-
-
-def test_a_hub_with_a_large_radius_is_refused_before_it_is_built(monkeypatch):
-    """The leaves of a star with 200,000 of them all see each other within two steps."""
-    monkeypatch.setattr(memory, "memory_size", lambda: 64 * 2.0**30)
-    graphs = GraphSet.from_networkx([nx.path_graph(3), nx.star_graph(200_000)])
-    egonet_incidence(graphs, 1)
-    with pytest.raises(
-        MemoryError,
-        match=r"Egonets of radius 2 could have 40,000,400,0\d\d members .* take 894\.\d GiB"
-        r".* graph 1, with 200,001 nodes\. Use a smaller radius",
-    ):
-        egonet_incidence(graphs, 2)
-
-
-def test_many_small_parts_are_not_taken_for_a_large_one(monkeypatch):
-    """Egonets end at the border of their component, cliques at their own size."""
-    cliques = nx.disjoint_union_all([nx.complete_graph(50)] * 20)
-    ring = nx.ring_of_cliques(20, 50)
-    for graph, slack in [(cliques, 1), (ring, 20)]:
-        graphs = GraphSet.from_networkx([graph])
-        n_members = egonet_incidence(graphs, 2).nnz
-        needed = egonets.BYTES_PER_MEMBER * n_members
-        with monkeypatch.context() as patch:
-            patch.setattr(memory, "memory_size", lambda n=needed * slack: 2 * n)
-            assert egonet_incidence(copy.copy(graphs), 2).nnz == n_members
-
-
-@pytest.mark.parametrize("radius", [2, 3, 5])
-def test_the_bound_on_the_size_is_an_upper_one(radius, monkeypatch):
-    graphs = GraphSet.from_networkx(odd_graphs())
-    n_members = egonet_incidence(graphs, radius).nnz
-    needed = egonets.BYTES_PER_MEMBER * n_members
-    monkeypatch.setattr(memory, "memory_size", lambda: 2 * (needed - 1))
-    with pytest.raises(MemoryError):
-        egonet_incidence(copy.copy(graphs), radius)
-
-
-def test_the_limit_of_a_container_counts(monkeypatch, tmp_path):
-    limit = tmp_path / "memory.max"
-    monkeypatch.setattr(memory, "CONTAINER_LIMIT", limit)
-    unlimited = memory.memory_size()
-    limit.write_text("max\n")
-    assert memory.memory_size() == unlimited
-    limit.write_text("1000000\n")
-    assert memory.memory_size() == 1e6
-
-
 def labeled_graphs():
-    graphs = odd_graphs()
+    graphs = odd_structures()
     for i, graph in enumerate(graphs):
         nx.set_node_attributes(graph, {v: (i + j) % 2 for j, v in enumerate(graph)}, "label")
     return GraphSet.from_networkx(graphs)
@@ -114,7 +33,7 @@ def colors(graphs, radius, n_layers):
 
 
 @pytest.mark.parametrize("radius", [0, 1, 2])
-def test_classes_are_the_colors_of_nodes(radius):
+def test_colors_are_nested_multisets_of_labels(radius):
     graphs = labeled_graphs()
     table = color_table(graphs, radius, 3)
     for level, color in enumerate(colors(graphs, radius, 3)[: table.n_levels]):
@@ -128,7 +47,7 @@ def test_classes_are_the_colors_of_nodes(radius):
             assert ((table.colors[begin:end] >= first) & (table.colors[begin:end] < last)).all()
 
 
-def test_members_of_a_class_are_counted_by_class():
+def test_members_of_an_egonet_are_counted_by_color():
     """A path a-a-b: egonets {2a}, {2a, b}, {a, b}."""
     path = nx.path_graph(3)
     nx.set_node_attributes(path, {0: "a", 1: "a", 2: "b"}, "label")
@@ -163,10 +82,10 @@ def test_a_partition_of_the_same_size_is_not_the_same_partition():
     two = color_table(GraphSet.from_networkx(graphs[:2]), 1, 4)
     assert np.diff(two.level_offsets).tolist() == [2, 2, 2]
     assert two.color_counts.tolist()[:3] == [1, 1, 2]  # level 0: ab, aa
-    assert two.color_counts.tolist()[3:5] == [2, 2]  # level 1: one class for each graph
+    assert two.color_counts.tolist()[3:5] == [2, 2]  # level 1: one color for each graph
 
 
-def test_without_merging_every_node_is_a_class():
+def test_without_merging_every_node_has_a_color_of_its_own():
     graphs = labeled_graphs()
     table = color_table(graphs, 2, 5, merge=False)
     assert np.diff(table.level_offsets).tolist() == [graphs.n_nodes] * 2
@@ -195,23 +114,23 @@ def test_a_shallow_table_is_the_beginning_of_a_deep_one():
     graphs, same = labeled_graphs(), labeled_graphs()
     color_table(graphs, 1, 3)
     for depth in (2, 1, 3):
-        one, other = color_table(graphs, 1, depth), color_table(same, 1, depth)
-        for name, value in vars(one).items():
-            assert_array_equal(value, getattr(other, name))
+        table, expected = color_table(graphs, 1, depth), color_table(same, 1, depth)
+        for name, value in vars(table).items():
+            assert_array_equal(value, getattr(expected, name))
 
 
 @pytest.mark.parametrize("directed", [False, True])
-def test_classes_of_nodes_are_those_of_nested_multisets(directed):
+def test_colors_of_nodes_are_those_of_nested_multisets(directed):
     graphs = helpers.odd_graphs(directed=directed)
     colors = [dict(graph.nodes(data="label")) for graph in graphs]
     for n_layers in range(4):
-        flat = [color for one in colors for color in one.values()]
-        color_of = node_colors(GraphSet.from_networkx(graphs), 1, n_layers)
-        assert len(set(zip(flat, color_of.tolist(), strict=True))) == len(set(flat))
-        assert len(set(color_of.tolist())) == len(set(flat))
+        flat = [color for color_of in colors for color in color_of.values()]
+        found = node_colors(GraphSet.from_networkx(graphs), 1, n_layers).tolist()
+        assert len(set(zip(flat, found, strict=True))) == len(set(flat))
+        assert len(set(found)) == len(set(flat))
         colors = [
-            {v: tuple(sorted(repr(one[u]) for u in {v, *graph[v]})) for v in graph}
-            for graph, one in zip(graphs, colors, strict=True)
+            {v: tuple(sorted(repr(color_of[u]) for u in {v, *graph[v]})) for v in graph}
+            for graph, color_of in zip(graphs, colors, strict=True)
         ]
 
 
@@ -224,10 +143,10 @@ def test_colliding_hashes_are_noticed(monkeypatch):
             return np.full(n_columns, attempt, dtype=np.uint64)
         return hash_factors(n_columns, attempt)
 
-    hash_factors = egonets._hash_factors
+    hash_factors = _colors._hash_factors
     rows = sp.csr_array([[1, 2, 0], [2, 1, 0], [1, 2, 0], [0, 0, 3], [2, 1, 0]])
     expected = distinct_rows(rows)
-    monkeypatch.setattr(egonets, "_hash_factors", factors)
+    monkeypatch.setattr(_colors, "_hash_factors", factors)
     found = distinct_rows(rows)
     assert attempts == [0, 1, 2]
     for colors in (expected, found):
@@ -237,14 +156,14 @@ def test_colliding_hashes_are_noticed(monkeypatch):
 
 def test_tables_are_computed_once(monkeypatch):
     computed = []
-    for name in ("_compute_egonets", "_add_level"):
-        original = getattr(egonets, name)
+    for module, name in ((_incidence, "_compute_egonets"), (_colors, "_add_level")):
+        original = getattr(module, name)
 
         def counted(*args, name=name, original=original):
             computed.append(name)
             return original(*args)
 
-        monkeypatch.setattr(egonets, name, counted)
+        monkeypatch.setattr(module, name, counted)
     graphs = labeled_graphs()
     for depth in (2, 3, 1, 2):
         color_table(graphs, 1, depth)

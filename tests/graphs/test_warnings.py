@@ -31,7 +31,7 @@ def messages(call, *args):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         call(*args)
-    return [str(one.message) for one in caught]
+    return [str(warning.message) for warning in caught]
 
 
 GRAPHS = bonded_graphs(20, bonds=("single", "double"))

@@ -175,7 +175,7 @@ def test_graphs_that_arrive_in_threads(tried):
     def receive(first):
         for i in range(2500):
             graphs = pickle.loads(messages[(first * i + i) % 6])
-            assert graphs.keep("n", lambda g=graphs: g.n_nodes) == graphs.n_nodes
+            assert graphs.tables.get("n", lambda g=graphs: g.n_nodes) == graphs.n_nodes
 
     at_once([partial(receive, i) for i in range(8)])
     tried(8 * 2500, "sets unpickled in 8 threads")

@@ -1,11 +1,10 @@
-"""What is said to those who bring a network of their own and forget something."""
+"""A network of one's own as an estimator, and what is said if something is forgotten."""
 
 import pytest
 import torch
 
-from sklofi._parameters import parameter
 from sklofi.nn import FlatNetwork, Perceptron, pool
-from sklofi.training import NetworkClassifier, Peer, parameters, peer, width
+from sklofi.training import FlatEstimator, NetworkClassifier, flag, width
 
 
 class Nodes(FlatNetwork):
@@ -22,12 +21,11 @@ class Nodes(FlatNetwork):
         return pool(nodes, graphs) if self.is_pooled else nodes
 
 
-@peer
-class NodesClassifier(NetworkClassifier, Peer):
+class NodesClassifier(NetworkClassifier, FlatEstimator):
     """Nodes."""
 
-    n_hidden: int = width(4)
-    is_pooled: bool = parameter(True, ["boolean"], "Whether nodes are pooled.")
+    n_hidden: int = width(default=4)
+    is_pooled: bool = flag("Whether nodes are pooled.", default=True)
     _network = Nodes
 
 
@@ -43,16 +41,16 @@ def test_forgotten_pooling_is_told(motifs):
 @pytest.mark.parametrize("body", [{"n_hidden": 4}, {}], ids=["a plain default", "no default"])
 def test_parameters_have_to_be_declared_with_parameter(body):
     body = {"__annotations__": {"n_hidden": int}, "_network": Nodes, "__doc__": "Nodes.", **body}
-    with pytest.raises(TypeError, match=r"Own declares n_hidden without parameter\(.* width\(32\)"):
-        peer(type("Own", (NetworkClassifier, Peer), body))
-    # Also where both tasks share them.
-    base = parameters(type("Base", (Peer,), body))
-    with pytest.raises(TypeError, match="Own declares n_hidden without parameter"):
-        peer(type("Own", (NetworkClassifier, base), {"__doc__": "Nodes."}))
+    message = (
+        r"Own declares n_hidden without parameter\(.* n_hidden: int = count\(text, default=32\)"
+    )
+    for bases in [(NetworkClassifier, FlatEstimator), (FlatEstimator,)]:
+        with pytest.raises(TypeError, match=message):
+            type("Own", bases, body)
 
 
 def test_an_argument_of_the_network_has_to_be_a_parameter():
     """Searches and clones would not know of it."""
     body = {"n_hidden": 4, "_network": Nodes, "__doc__": "Nodes."}
     with pytest.raises(TypeError, match="Own has n_hidden, an argument of Nodes, but not as a par"):
-        peer(type("Own", (NetworkClassifier, Peer), body))
+        type("Own", (NetworkClassifier, FlatEstimator), body)

@@ -1,0 +1,51 @@
+"""Whether the arrays of a GraphSet fit together, which compiled code relies on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from sklofi.graphs._graph_set import GraphSet
+
+
+def is_consistent(graphs: GraphSet) -> bool:
+    """Return whether the arrays of graphs, perhaps from a file of unknown origin, fit together."""
+    return _have_right_sizes(graphs) and _have_right_numbers(graphs)
+
+
+def _have_right_sizes(graphs: GraphSet) -> bool:
+    """Return whether the arrays are as long as the offsets say.
+
+    The offsets may be made up and describe any number of nodes, so nothing of that size is
+    allocated here.
+    """
+    nodes, edges = graphs.node_offsets, graphs.edge_offsets
+    integers = (nodes, edges, graphs.label_ids, graphs.neighbors, graphs.edge_label_ids)
+    return (
+        all(a is None or (a.ndim == 1 and a.dtype.kind == "i") for a in integers)
+        and len(nodes) > 0
+        and len(edges) > 0
+        and nodes[0] == edges[0] == 0
+        and bool((nodes[1:] > nodes[:-1]).all())  # differences could overflow
+        and bool((edges[1:] >= edges[:-1]).all())
+        and nodes[-1] == len(edges) - 1
+        and all(a is None or len(a) == nodes[-1] for a in (graphs.label_ids, graphs.features))
+        and all(a is None or len(a) == edges[-1] for a in (graphs.neighbors, graphs.edge_label_ids))
+        and graphs.directed.shape == (len(graphs),)
+    )
+
+
+def _have_right_numbers(graphs: GraphSet) -> bool:
+    """Return whether neighbors and labels exist, given arrays of the right sizes."""
+    n_nodes, degrees = np.diff(graphs.node_offsets), np.diff(graphs.edge_offsets)
+    n_reachable = np.repeat(np.repeat(n_nodes, n_nodes), degrees)  # nodes of the same graph
+    nothing = np.zeros(0, np.int32)
+    ids = nothing if graphs.label_ids is None else graphs.label_ids
+    edge_ids = nothing if graphs.edge_label_ids is None else graphs.edge_label_ids
+    return bool(
+        ((graphs.neighbors >= 0) & (graphs.neighbors < n_reachable)).all()
+        and ((ids >= 0) & (ids < len(graphs.labels))).all()
+        and ((edge_ids >= 0) & (edge_ids < len(graphs.edge_labels))).all()
+    )

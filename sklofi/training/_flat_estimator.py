@@ -1,0 +1,183 @@
+"""Estimators around a :class:`sklofi.nn.FlatNetwork`, as LoFI's peers are."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from torch import nn
+
+from sklofi._parameters import SHARE, choice, count, flag, parameter, split_sections
+from sklofi.graphs._graph_set import GraphSet
+from sklofi.nn._choices import POOLINGS
+from sklofi.nn._flat import FlatNetwork
+from sklofi.training._dataset import GraphDataset
+from sklofi.training._edge_batches import EdgeDataset
+from sklofi.training._encoding import NodeEncoder
+from sklofi.training._estimator import NetworkEstimator
+
+__all__ = [
+    "FlatEstimator",
+    "choice",
+    "count",
+    "dropped",
+    "flag",
+    "layers",
+    "parameter",
+    "pooled",
+    "width",
+]
+
+# The most graphs, about how many nodes of them, and numbers that these enter with, in a batch of
+# prediction.
+PREDICTION_GRAPHS = 256
+PREDICTION_NODES = 2**13
+PREDICTION_NUMBERS = 2**24
+
+
+class FlatEstimator(NetworkEstimator):
+    """Base of the estimators around a :class:`FlatNetwork`.
+
+    A subclass has a `_network` and declares, as parameters, the arguments of its constructor.
+
+    Examples
+    --------
+    >>> from sklofi.datasets import make_motif_graphs
+    >>> from sklofi.nn import FlatNetwork, Perceptron, pool
+    >>> from sklofi.training import FlatEstimator, NetworkClassifier, width
+    >>> class NodeCounts(FlatNetwork):
+    ...     def __init__(self, n_features, n_outputs, *, n_hidden=8):
+    ...         super().__init__()
+    ...         self.output = Perceptron(n_features, n_hidden, n_outputs)
+    ...
+    ...     def embed(self, graphs, generator=None):
+    ...         return pool(graphs.x, graphs)
+    >>> class NodeCountsClassifier(NetworkClassifier, FlatEstimator):
+    ...     n_hidden: int = width(default=8)
+    ...     _network = NodeCounts
+    >>> graphs, y = make_motif_graphs(40, random_state=0)
+    >>> NodeCountsClassifier(max_epochs=2).fit(graphs, y).predict_proba(graphs).shape
+    (40, 2)
+    """
+
+    _network: ClassVar[type[FlatNetwork]]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for name in inspect.signature(getattr(cls, "_network", cls)).parameters:
+            if hasattr(cls, name) and name not in cls._parameter_constraints:
+                raise TypeError(
+                    f"{cls.__name__} has {name}, an argument of {cls._network.__name__}, but not as"
+                    f" a parameter. Declare it as {name}: int = width(default=32), with"
+                    " sklofi.training.width."
+                )
+
+    @classmethod
+    def _more_sections(cls) -> dict[str, str]:
+        """The references of the network, and where its formula is."""
+        if not hasattr(cls, "_network"):
+            return {}
+        network = cls._network
+        _, sections = split_sections(network.__doc__ or "")
+        notes = f"The formula is in the docstring of :class:`sklofi.nn.{network.__name__}`."
+        return {"Notes": notes, "References": sections.get("References", "")}
+
+    def _make_dataset(
+        self, graphs: GraphSet, encoder: NodeEncoder, **arguments: Any
+    ) -> GraphDataset:
+        return EdgeDataset(graphs, encoder, **arguments)
+
+    def _architecture(self, training: GraphDataset) -> dict[str, Any]:
+        names = inspect.signature(self._network).parameters
+        return {name: getattr(self, name) for name in names if hasattr(self, name)}
+
+    @property
+    def _build_module(self) -> Callable[..., nn.Module]:
+        return self._network.build
+
+    def _prediction_batches(self, architecture: dict[str, Any]) -> dict[str, int]:
+        n_nodes = min(PREDICTION_NODES, PREDICTION_NUMBERS // architecture["n_features"])
+        return {"batch_size": PREDICTION_GRAPHS, "max_rows": max(1, n_nodes)}
+
+    def _embedding_names(self) -> list[str]:
+        name = type(self).__name__.lower()
+        return [f"{name}{i}" for i in range(self.module_.n_embedding)]
+
+
+def layers(
+    text: str = "Number of layers. Each one looks one step further.", *, default: int
+) -> Any:
+    """Declare the parameter for the number of layers.
+
+    Parameters
+    ----------
+    text : str
+        What the docstring says of it.
+
+    default : int
+        Its default.
+
+    Returns
+    -------
+    field : dataclasses.Field
+        What the class assigns to the annotated attribute.
+    """
+    return count(text, default=default)
+
+
+def width(text: str = "Width of a node's vector.", *, default: int) -> Any:
+    """Declare the parameter for the width of vectors.
+
+    Parameters
+    ----------
+    text : str
+        What the docstring says of it.
+
+    default : int
+        Its default.
+
+    Returns
+    -------
+    field : dataclasses.Field
+        What the class assigns to the annotated attribute.
+    """
+    return count(text, default=default)
+
+
+def dropped(text: str = "Share of numbers that are dropped in training.", *, default: float) -> Any:
+    """Declare the parameter for dropout.
+
+    Parameters
+    ----------
+    text : str
+        What the docstring says of it.
+
+    default : float
+        Its default.
+
+    Returns
+    -------
+    field : dataclasses.Field
+        What the class assigns to the annotated attribute.
+    """
+    return parameter(text, SHARE, default=default)
+
+
+def pooled(text: str = "How the vectors of nodes become that of a graph.", *, default: str) -> Any:
+    """Declare the parameter for the pooling.
+
+    Parameters
+    ----------
+    text : str
+        What the docstring says of it.
+
+    default : str
+        Its default.
+
+    Returns
+    -------
+    field : dataclasses.Field
+        What the class assigns to the annotated attribute.
+    """
+    return choice(text, POOLINGS, default=default)

@@ -1,0 +1,133 @@
+"""Saving, loading, copying and pickling of estimators that hold a net."""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from typing import Any, ClassVar, Self
+
+import torch
+from sklearn.utils._param_validation import validate_parameter_constraints
+from skorch.callbacks import Callback
+from torch import nn
+
+from sklofi._parameters import AT_LEAST_1
+from sklofi._storage import SavedEstimator
+from sklofi.training._checkpoint import CRITERIA, check_architecture, net_state, restore_net
+from sklofi.training._device import check_device, is_usable
+from sklofi.training._encoding import NodeEncoder
+from sklofi.training._net import GraphNet
+from sklofi.training._tasks import Task
+
+
+class SavedNetwork(Task, SavedEstimator):
+    """Mixin of the estimators that hold a net: to save it, the net becomes plain data."""
+
+    device: Any  # a parameter of the estimator
+
+    _network: ClassVar[type[nn.Module]]
+    _parameter_constraints: ClassVar[dict[str, Any]]
+    _saved_classes: tuple[type, ...] = (NodeEncoder,)
+
+    @abstractmethod
+    def _make_net(
+        self,
+        architecture: dict[str, Any],
+        criterion: type[nn.Module],
+        device: str,
+        generator: torch.Generator,
+        callbacks: list[Any] | None = None,
+    ) -> GraphNet:
+        """Return a net with random weights."""
+
+    @classmethod
+    def load(  # type: ignore[override]
+        cls, path: str | os.PathLike[str], *, device: str | None = None
+    ) -> Self:
+        """Read an estimator from a file that :meth:`save` has written.
+
+        Nothing is unpickled and no code from the file is run, whatever is in it, and a
+        later fit of what was loaded opens nothing that you did not give it. Whether its
+        predictions are to be trusted is another question.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file.
+
+        device : str, default=None
+            Where to compute from now on; becomes the parameter `device`. By default the
+            parameter stays as it was saved, unless there is no such device here.
+
+        Returns
+        -------
+        estimator : object
+            The fitted estimator. On a device of the same kind it predicts the same as the
+            one that was saved, to the last bit.
+        """
+        if device is not None:
+            check_device(device)
+        return super().load(path, device=device)
+
+    def _saved_parameters(self) -> dict[str, Any]:
+        return {**super()._saved_parameters(), "device": str(self.device)}
+
+    def _fitted_state(self) -> dict[str, Any]:
+        state = super()._fitted_state()
+        net, _ = state["net_"]  # callbacks of the user's are not plain data
+        state = {**state, "net_": net}
+        if "_made_with" in state:
+            made_with = state["_made_with"].items()
+            state["_made_with"] = {name: value for name, value in made_with if name != "callbacks"}
+        return state
+
+    def _set_fitted_state(self, state: dict[str, Any], device: str | None = None) -> None:
+        if device is not None:
+            self.device = device
+        elif not is_usable(self.device):
+            self.device = "auto"
+        state = dict(state)
+        if state["net_"]["architecture"]["n_features"] != state["_encoder"].n_columns:
+            raise ValueError("the network does not take the nodes that are described")
+        net = self._restored_net(state.pop("net_"), check_device(self.device))
+        vars(self).update(state, net_=net)
+
+    def _check_loaded(self) -> None:
+        if self._n_outputs != self.net_.module__n_outputs:
+            raise ValueError("the network does not give the outputs that are described")
+
+    @torch.inference_mode(False)  # tensors that are made there can never be trained
+    def _restored_net(self, state: dict[str, Any], device: str) -> GraphNet:
+        self._check_architecture(state["architecture"])
+        architecture = check_architecture(self._network, state)
+        criterion = CRITERIA[state["criterion"]]
+        net = self._make_net(architecture, criterion, device, torch.Generator())
+        restore_net(net, state)
+        net.module_.eval()
+        return net
+
+    def _check_architecture(self, architecture: dict[str, Any]) -> None:
+        """Check that what a file says of the network could have been a parameter."""
+        found_by_data = architecture.keys() - self._parameter_constraints.keys()
+        constraints = {**self._parameter_constraints, **dict.fromkeys(found_by_data, AT_LEAST_1)}
+        validate_parameter_constraints(constraints, architecture, type(self).__name__)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For pickle, copy and skops: the net as data, so that none of them meets torch."""
+        state: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
+        if "net_" not in state:
+            return state
+        return {**state, "net_": (net_state(self.net_), self.net_.user_callbacks())}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        state = dict(state)
+        net, callbacks = state.pop("net_", (None, []))
+        super().__setstate__(state)  # type: ignore[misc]
+        if net is not None:
+            self._set_net(net, callbacks, net["device"] if is_usable(net["device"]) else "cpu")
+
+    def _set_net(
+        self, state: dict[str, Any], callbacks: list[tuple[str, Callback]], device: str
+    ) -> None:
+        self.net_ = self._restored_net(state, device)
+        self.net_.callbacks_ += callbacks

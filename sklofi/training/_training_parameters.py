@@ -1,0 +1,111 @@
+"""The parameters that all networks share: how graphs are read and how a net is trained."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from numbers import Real
+from typing import Any, ClassVar
+
+import numpy as np
+import torch
+from sklearn.utils._param_validation import Interval
+
+from sklofi._parameters import (
+    NOT_NEGATIVE,
+    POSITIVE,
+    ReadsNodeLabels,
+    choice,
+    count,
+    flag,
+    parameter,
+)
+
+
+def learning_rate(*, default: float) -> Any:
+    """Declare the learning rate, of which some networks have a default of their own."""
+    return parameter("Learning rate of the AdamW optimizer.", POSITIVE, default=default)
+
+
+class TrainingParameters(ReadsNodeLabels):
+    """Mixin with the parameters that all networks share."""
+
+    node_features: Hashable | None = parameter(
+        """Node attribute with a number or a vector of numbers. They are standardized over
+        the training graphs and stand beside the labels. For a :class:`GraphSet` it was
+        chosen when it was made.""",
+        "no_validation",
+        "hashable or None",
+        default=None,
+    )
+    handle_unknown: str = choice(
+        """What to do with node labels that no training graph has: take them as an all-zero
+        vector, or raise an error.""",
+        ("ignore", "error"),
+        default="ignore",
+    )
+    max_epochs: int = count("Largest number of passes over the training graphs.", default=200)
+    lr: float = learning_rate(default=0.005)
+    batch_size: int = count("Number of graphs in a training step.", default=32)
+    weight_decay: float = parameter(
+        "Weight decay of the AdamW optimizer.", NOT_NEGATIVE, default=0.0
+    )
+    early_stopping: bool = flag(
+        """Whether to stop when the loss on validation graphs stops falling, and to go back
+        to the weights that were best on them.""",
+        default=True,
+    )
+    validation_fraction: float = parameter(
+        """Share of the training graphs to set aside for early stopping, of all classes in
+        proportion. Not used if `X_val` and `y_val` are passed to `fit`.""",
+        [Interval(Real, 0, 1, closed="neither")],
+        default=0.1,
+    )
+    patience: int = count(
+        """Number of epochs after which training stops if the validation loss has not become
+        lower than before, by more than 0.0001. Losses have no unit: they are cross-entropies,
+        or errors of standardized targets.""",
+        default=30,
+    )
+    device: str = parameter(
+        """Where to compute, in the words of torch: "cpu", "cuda", "cuda:1"; "auto" takes a
+        GPU if there is one.""",
+        [str, torch.device],
+        "str",
+        default="auto",
+    )
+    warm_start: bool = flag(
+        """Whether a further call of `fit` goes on from the present weights. The network
+        stays as it is: of the parameters, only those of the training may change, and
+        `fit` refuses others that have. So does `partial_fit`.""",
+        default=False,
+    )
+    callbacks: list[Any] | None = parameter(
+        """Further callbacks for the training, such as learning rate schedulers. They are
+        copied; the copies that were used are in ``net_.callbacks_``.""",
+        [list, tuple, None],
+        "list of skorch callbacks or None",
+        default=None,
+    )
+    random_state: int | np.random.RandomState | None = parameter(
+        """Determines initial weights, validation graphs, batches and dropout. The global
+        generators of numpy and torch are left alone if this is an int. Equal bits need
+        equal numbers of threads as well: ``torch.set_num_threads(1)`` here, and
+        ``joblib.parallel_config("loky", inner_max_num_threads=1)`` for worker processes.""",
+        ["random_state"],
+        default=None,
+    )
+    verbose: int = parameter(
+        """1 shows a progress bar on a terminal and some lines elsewhere, 2 a line for
+        every epoch.""",
+        ["verbose"],
+        default=0,
+    )
+
+    # The parameters that may change while a network is trained further.
+    _may_change: ClassVar[frozenset[str]] = frozenset(
+        {
+            *("handle_unknown", "max_epochs", "lr", "batch_size", "weight_decay"),
+            *("early_stopping", "validation_fraction", "patience", "class_weight"),
+            *("device", "warm_start", "random_state", "verbose"),
+        }
+    )
