@@ -15,8 +15,8 @@ from torch import nn
 from sklofi._parameters import SHARE, choice, count, parameter
 from sklofi._validation import weighted_mean_and_scale
 from sklofi.graphs._graph_set import GraphSet
-from sklofi.nn._lofi import HISTOGRAM_KERNELS
-from sklofi.nn._lofi_network import POOLINGS, READOUTS, LoFINetwork
+from sklofi.nn._choices import HISTOGRAM_KERNELS, POOLINGS, READOUTS
+from sklofi.nn._lofi_network import LoFINetwork
 from sklofi.training._dataset import BatchLoader, GraphDataset
 from sklofi.training._egonet_batches import EgonetBatch, EgonetDataset
 from sklofi.training._encoding import NodeEncoder

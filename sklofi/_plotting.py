@@ -13,6 +13,7 @@ N_EXACT_LAYOUT = 200
 
 
 def import_pyplot(needed_by: str) -> Any:
+    """Return matplotlib.pyplot, or raise an ImportError that says how to install it."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
@@ -22,7 +23,7 @@ def import_pyplot(needed_by: str) -> Any:
 
 
 def layout(graph: nx.Graph) -> dict[Hashable, Any]:
-    """Positions of the nodes; parts that are not connected stand side by side."""
+    """Return positions of the nodes; parts that are not connected stand side by side."""
     undirected = nx.Graph()
     undirected.add_nodes_from(graph)
     undirected.add_edges_from(edge[:2] for edge in graph.edges)
@@ -34,10 +35,10 @@ def layout(graph: nx.Graph) -> dict[Hashable, Any]:
         piece.add_nodes_from(node for node in graph if node in part)
         piece.add_edges_from(edge for edge in undirected.edges if edge[0] in part)
         if len(piece) <= N_EXACT_LAYOUT:
-            own = nx.kamada_kawai_layout(piece)
+            found = nx.kamada_kawai_layout(piece)
         else:
-            own = nx.spring_layout(piece, seed=0)
-        places = np.array([own[node] for node in piece]).reshape(-1, 2)
+            found = nx.spring_layout(piece, seed=0)
+        places = np.array([found[node] for node in piece]).reshape(-1, 2)
         places = _lie_flat(places) * np.sqrt(len(piece))
         places += [left - places[:, 0].min(), -places[:, 1].mean()]
         left = places[:, 0].max() + 1
@@ -63,7 +64,7 @@ def draw_graph(
     colors: Any = "0.92",
     outlined: Hashable | None = None,
 ) -> None:
-    """Draw a graph with the labels of its nodes, one of them perhaps with a bold outline."""
+    """Draw a graph with the labels of its nodes, and a bold outline around one of them."""
     positions = layout(graph)
     size = float(np.clip(2600 / (4 + len(graph)), 12, 260))
     ax.set_axis_off()
@@ -89,9 +90,9 @@ def draw_graph(
     }
     shades = {node: _shade(color) for node, color in zip(graph, _rows(colors, graph), strict=True)}
     for shade in set(shades.values()):
-        some = {node: text for node, text in labels.items() if shades[node] == shade}
+        texts = {node: text for node, text in labels.items() if shades[node] == shade}
         nx.draw_networkx_labels(
-            graph, positions, some, ax=ax, font_size=np.sqrt(size) * 0.62, font_color=shade
+            graph, positions, texts, ax=ax, font_size=np.sqrt(size) * 0.62, font_color=shade
         )
 
 
@@ -100,7 +101,7 @@ def _rows(colors: Any, graph: nx.Graph) -> Any:
 
 
 def _shade(color: Any) -> str:
-    """The color of letters that can be read on a color."""
+    """Return the color of letters that can be read on a color."""
     from matplotlib.colors import to_rgb
 
     return "white" if np.dot(to_rgb(color), [0.299, 0.587, 0.114]) < 0.45 else "black"

@@ -80,7 +80,7 @@ class _Backend(DaskDistributedBackend):
 
     def effective_n_jobs(self, n_jobs: int) -> int:
         """Cores of the cluster. If there is but one, joblib would fit in this process."""
-        return max(2, super().effective_n_jobs(n_jobs))
+        return max(2, int(super().effective_n_jobs(n_jobs)))
 
     def submit(self, func: Any, callback: Any = None) -> Any:
         outcome = super().submit(func, callback)

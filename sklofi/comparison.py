@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from scipy import stats
 from sklearn import metrics
 from sklearn.base import clone, is_classifier
 from sklearn.metrics import check_scoring
@@ -21,8 +20,16 @@ from sklearn.utils import _safe_indexing
 from tqdm import tqdm
 
 from sklofi._plotting import import_pyplot
+from sklofi._statistics import (
+    ROUNDING,
+    corrected_t_test,
+    format_figures,
+    mean_of,
+    standard_error,
+)
 
 __all__ = ["Comparison", "Failure", "compare", "corrected_t_test"]
+
 
 # Scores that count the graphs which are classified rightly, as a share, and those that count the
 # pairs of graphs which are ranked rightly. Others may come in any unit, in which one test graph is
@@ -44,10 +51,6 @@ SHARES = (
 
 
 SHARES_OF_PAIRS = (metrics.average_precision_score, metrics.roc_auc_score)
-
-
-# What differs by less, in relation to its size, differs by rounding errors only.
-ROUNDING = 1e-12
 
 
 def compare(
@@ -151,7 +154,9 @@ def compare(
     folds = list(splitter.split(X, y, groups))
     if not folds:
         raise ValueError("There are no folds to compare on: cv is empty.")
-    scorers = {name: check_scoring(one, scoring=scoring) for name, one in estimators.items()}
+    scorers = {
+        name: check_scoring(estimator, scoring=scoring) for name, estimator in estimators.items()
+    }
 
     # All estimators on one fold before the next, so that early results compare fairly and
     # a cache that holds one fold is used.
@@ -189,7 +194,7 @@ def compare(
 
 
 def _resolution(scorer: Any, n_test: list[int]) -> float:
-    """The smallest difference between two scores if they are shares, 0 if they are not."""
+    """Return the smallest difference between two scores if they are shares, else 0."""
     function = getattr(scorer, "_score_func", None)  # scorers of one's own have none
     n_graphs = float(np.mean(n_test))
     if any(function is share for share in SHARES_OF_PAIRS):
@@ -204,7 +209,7 @@ def _resolution(scorer: Any, n_test: list[int]) -> float:
 def _fit_and_score(
     estimators: dict[str, Any], name: str, scorer: Any, X: Any, y: Any, train: Any, test: Any
 ) -> tuple[float, float, float, tuple[str, str] | None]:
-    """Score, seconds of fitting and of scoring, and what went wrong, if anything did."""
+    """Return the score, seconds of fitting and of scoring, and the error, if there was one."""
     fit_time = score_time = score = float("nan")
     start = time.perf_counter()
     try:
@@ -224,7 +229,29 @@ def _fit_and_score(
 
 @dataclass(frozen=True)
 class Failure:
-    """A fit or prediction that raised an error."""
+    """A fit or prediction that raised an error.
+
+    Parameters
+    ----------
+    name : str
+        The estimator.
+
+    fold : int
+        The fold, counted from 0.
+
+    message : str
+        Type and text of the error.
+
+    traceback : str
+        Where it was raised.
+
+    Examples
+    --------
+    >>> from sklofi.comparison import Failure
+    >>> failure = Failure("wl", 3, "ValueError: no graphs", "Traceback ...")
+    >>> failure.message
+    'ValueError: no graphs'
+    """
 
     name: str
     fold: int
@@ -234,9 +261,11 @@ class Failure:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """What :func:`compare` found; print it, or see :meth:`to_frame` and :meth:`plot`.
+    """The scores and times of estimators on the same folds, as :func:`compare` returns them.
 
-    Attributes
+    Print it for a table, or use :meth:`to_frame` and :meth:`plot`.
+
+    Parameters
     ----------
     names : tuple of str
         The estimators.
@@ -251,18 +280,30 @@ class Comparison:
     baseline : str
         The estimator that the others are tested against.
 
-    metric : str
+    metric : str, default="score"
         Name of the score.
 
-    resolution : float
+    resolution : float, default=0.0
         The smallest difference between two scores: 1 over the number of test graphs for
         accuracies and other shares of graphs, 0 for all other scores.
 
-    alpha : float
+    alpha : float, default=0.05
         Level of significance.
 
-    failures : tuple of Failure
+    failures : tuple of Failure, default=()
         Errors, with `name`, `fold`, `message` and `traceback`.
+
+    Examples
+    --------
+    >>> from sklofi import GraphKernelSVC, compare
+    >>> from sklofi.datasets import make_motif_graphs
+    >>> graphs, y = make_motif_graphs(100, random_state=0)
+    >>> kernels = {name: GraphKernelSVC(kernel=name) for name in ("wl", "vertex-histogram")}
+    >>> comparison = compare(kernels, graphs, y, cv=5)
+    >>> comparison.scores.shape
+    (2, 5)
+    >>> [row["estimator"] for row in comparison.rows()]
+    ['wl', 'vertex-histogram']
     """
 
     names: tuple[str, ...]
@@ -277,16 +318,27 @@ class Comparison:
     failures: tuple[Failure, ...] = ()
 
     def means(self) -> dict[str, float]:
-        """Mean score of each estimator over the folds that did not fail."""
+        """Return the mean score of each estimator over the folds that did not fail.
+
+        Returns
+        -------
+        means : dict of str to float
+            Mean scores by the names of estimators.
+        """
         return {row["estimator"]: row["mean"] for row in self.rows()}
 
     def p_values(self) -> dict[str, float]:
-        """Of each estimator but the baseline, how likely a difference from it of at least
-        this size would be without a true one.
+        """Return the p-values of the differences from the baseline.
 
         The test is the paired t-test of Nadeau and Bengio, which allows for the overlap
         of training sets; see :func:`corrected_t_test`. Where several estimators are
         tested, p-values are adjusted by the method of Holm.
+
+        Returns
+        -------
+        p_values : dict of str to float
+            How likely a difference of at least this size would be without a true one, by the
+            names of all estimators but the baseline; NaN where it cannot be told.
         """
         raw = {
             name: corrected_t_test(
@@ -303,7 +355,14 @@ class Comparison:
         return adjusted
 
     def rows(self) -> list[dict[str, Any]]:
-        """The table as a list of dictionaries, one for each estimator."""
+        """Return the table as a list of dictionaries, one for each estimator.
+
+        Returns
+        -------
+        rows : list of dict
+            With the keys "estimator", "mean", "standard_error", "difference" (from the baseline),
+            "p_value", "verdict", "fit_seconds", "predict_seconds" and "n_failed".
+        """
         p_values = self.p_values()
         rows = []
         for i, name in enumerate(self.names):
@@ -311,20 +370,20 @@ class Comparison:
             rows.append(
                 {
                     "estimator": name,
-                    "mean": _mean(scores),
-                    "standard_error": _standard_error(scores),
+                    "mean": mean_of(scores),
+                    "standard_error": standard_error(scores),
                     "difference": self._difference(i),
                     "p_value": p_values.get(name, np.nan),
                     "verdict": self._verdict(i, p_values),
-                    "fit_seconds": _mean(self.fit_times[i]),
-                    "predict_seconds": _mean(self.score_times[i]),
+                    "fit_seconds": mean_of(self.fit_times[i]),
+                    "predict_seconds": mean_of(self.score_times[i]),
                     "n_failed": int(np.isnan(self.scores[i]).sum()),
                 }
             )
         return rows
 
     def to_frame(self, *, folds: bool = False) -> Any:
-        """The results as a pandas DataFrame.
+        """Return the results as a pandas DataFrame.
 
         Parameters
         ----------
@@ -334,6 +393,7 @@ class Comparison:
         Returns
         -------
         frame : pandas.DataFrame
+            A row for each estimator, or for each fold of each.
         """
         try:
             import pandas as pd
@@ -363,6 +423,7 @@ class Comparison:
         Returns
         -------
         ax : matplotlib Axes
+            Where it is drawn.
         """
         plt = import_pyplot("plot")
         if ax is None:
@@ -392,7 +453,7 @@ class Comparison:
 
     def __str__(self) -> str:
         rows = self.rows()
-        figures = _figures(rows)
+        figures = format_figures([(row["mean"], row["standard_error"]) for row in rows])
         width = max(len("estimator"), *map(len, self.names))
         wide = max(18, len(self.metric), *map(len, figures))
         lines = [
@@ -412,18 +473,18 @@ class Comparison:
         return "\n".join(lines)
 
     def _differences(self, i: int) -> NDArray[np.float64]:
-        """From the baseline, in each fold."""
+        """Return the differences from the baseline in each fold."""
         scores, reference = self.scores[i], self.scores[self.names.index(self.baseline)]
         is_same = np.isclose(scores, reference, rtol=ROUNDING, atol=0)
         return np.where(is_same, 0.0, scores - reference)
 
     def _rounding(self, i: int) -> float:
-        """By how much differences from the baseline may vary by rounding errors alone."""
+        """Return how much differences from the baseline may vary by rounding errors alone."""
         scores = self.scores[[i, self.names.index(self.baseline)]]
         return ROUNDING * float(np.nanmax(np.abs(scores), initial=0.0))
 
     def _difference(self, i: int) -> float:
-        return _mean(self._differences(i))
+        return mean_of(self._differences(i))
 
     def _verdict(self, i: int, p_values: dict[str, float]) -> str:
         name = self.names[i]
@@ -441,101 +502,3 @@ class Comparison:
         if p >= self.alpha:
             return f"no clear difference ({size})"
         return f"{'better' if self._difference(i) > 0 else 'worse'} ({size})"
-
-
-def corrected_t_test(
-    differences: Any, test_share: float, resolution: float = 0.0, rounding: float = 0.0
-) -> float:
-    """Two-sided p-value of a mean difference of scores over folds.
-
-    Training sets of different folds overlap, so their scores are not independent, and an
-    ordinary t-test finds differences where there are none. Nadeau and Bengio [1]_ replace the
-    variance of the mean, ``s² / k``, by ``s² (1 / k + test_share)``.
-
-    Parameters
-    ----------
-    differences : array-like of shape (n_folds,)
-        Differences of the scores of two estimators; NaN is left out.
-
-    test_share : float
-        Number of test graphs for each training graph, 1 / 9 for ten folds.
-
-    resolution : float, default=0.0
-        The smallest difference between two scores, 1 over the number of test graphs for an
-        accuracy, 0 for scores that are no shares of graphs. Folds that show the same
-        difference by chance are taken to vary by half of it.
-
-    rounding : float, default=0.0
-        What differences may vary by because scores are rounded.
-
-    Returns
-    -------
-    p_value : float
-        NaN for less than two folds, and where differences vary by no more than rounding.
-
-    References
-    ----------
-    .. [1] C. Nadeau, Y. Bengio, "Inference for the Generalization Error", Machine Learning
-       52, 2003.
-
-    Examples
-    --------
-    >>> from sklofi.comparison import corrected_t_test
-    >>> round(corrected_t_test([0.1, 0.0, 0.2, 0.1, 0.1], test_share=1 / 4), 4)
-    0.1027
-    """
-    differences = np.asarray(differences, dtype=np.float64)
-    differences = differences[~np.isnan(differences)]
-    n_folds = len(differences)
-    if n_folds < 2:
-        return float("nan")
-    largest = np.abs(differences).max()
-    if largest == 0:
-        return 1.0
-    # In this unit, neither tiny nor huge differences are lost when they are squared.
-    differences = differences / largest
-    spread = max(differences.std(ddof=1), resolution / largest / 2)
-    if spread <= max(ROUNDING, rounding / largest):
-        return float("nan")
-    t = differences.mean() / (spread * np.sqrt(1 / n_folds + test_share))
-    return float(2 * stats.t.sf(abs(t), df=n_folds - 1))
-
-
-def _figures(rows: list[dict[str, Any]]) -> list[str]:
-    """Mean ± standard error of each row, with one power of ten where rows can share it."""
-    figures = [(row["mean"], row["standard_error"]) for row in rows]
-    powers = [_power(*figure) for figure in figures]
-    shared = max((power for power in powers if power is not None), default=0)
-    return [
-        _figure(*figure, shared if power is None or shared - power <= 3 else power)
-        for figure, power in zip(figures, powers, strict=True)
-    ]
-
-
-def _power(mean: float, error: float) -> int | None:
-    size = np.nanmax([abs(mean), error, 0.0])
-    if not 0 < size < np.inf:
-        return None
-    return max(int(np.floor(np.log10(size))), -300)  # smaller ones are inexact
-
-
-def _figure(mean: float, error: float, power: int) -> str:
-    power = 0 if -3 <= power < 5 else power  # plain decimals show these
-    mean, error = mean / 10.0**power, error / 10.0**power
-    n_decimals = 4
-    if ROUNDING * abs(mean) < error < 1e-4:  # so small an error is shown as well
-        n_decimals = min(int(np.ceil(-np.log10(error))), 12)
-    text = f"{mean:.{n_decimals}f} ± {error:.{n_decimals}f}"
-    return f"({text})e{power:+03d}" if power else text
-
-
-def _standard_error(values: NDArray[np.float64]) -> float:
-    if len(values) < 2:
-        return float("nan")
-    largest = np.abs(values).max() or 1.0  # as in corrected_t_test
-    return float(largest * stats.sem(values / largest))
-
-
-def _mean(values: NDArray[np.float64]) -> float:
-    values = values[~np.isnan(values)]
-    return float(values.mean()) if len(values) else float("nan")

@@ -2,6 +2,9 @@
 
 scikit-learn's own ``check_estimator`` builds tables, so it skips nearly everything for an
 estimator of graphs. :func:`check_graph_estimator` asks the same questions with graphs.
+
+The module is long because the contract is: some forty checks of a few lines each, which share
+their data and stand in the order in which they run.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
+from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_validate
@@ -36,7 +40,7 @@ _METHODS = ("predict", "predict_proba", "decision_function", "transform")
 
 # What parts copies of a graph from each other, or lets errors of rounding grow, under the names
 # that scikit-learn, skorch and we have for it; for the check that weights are copies.
-_WHOLE_AND_SHORT = {
+_WHOLE_AND_SHORT: dict[str, Callable[[Any], Any]] = {
     "batch_size": lambda value: 1000,
     "bootstrap": lambda value: False,
     "dropout": lambda value: 0.0,
@@ -217,19 +221,19 @@ def _outputs(estimator: Any, X: Any) -> dict[str, Any]:
 
 
 def _assert_same(
-    one: dict[str, Any], other: dict[str, Any], exact: bool = False, tolerance: float = 1e-3
+    outputs: dict[str, Any], expected: dict[str, Any], exact: bool = False, tolerance: float = 1e-3
 ) -> None:
-    assert one.keys() == other.keys()
-    for name in one:
-        a, b = (_dense(outputs[name]) for outputs in (one, other))
-        if exact or a.dtype.kind not in "fc":
-            assert_array_equal(a, b, err_msg=name)
+    assert outputs.keys() == expected.keys()
+    for name in outputs:
+        found, wanted = _dense(outputs[name]), _dense(expected[name])
+        if exact or found.dtype.kind not in "fc":
+            assert_array_equal(found, wanted, err_msg=name)
         else:
-            assert_allclose(a, b, rtol=tolerance, atol=tolerance / 10, err_msg=name)
+            assert_allclose(found, wanted, rtol=tolerance, atol=tolerance / 10, err_msg=name)
 
 
-def _dense(values: Any) -> np.ndarray:
-    return values.toarray() if hasattr(values, "toarray") else np.asarray(values)
+def _dense(values: Any) -> NDArray[Any]:
+    return np.asarray(values.toarray() if hasattr(values, "toarray") else values)
 
 
 def _assert_raises(
@@ -246,14 +250,14 @@ def _assert_raises(
 # The checks.
 
 
-def check_fit_returns_self(estimator):
+def check_fit_returns_self(estimator: Any) -> None:
     graphs = _graphs()
     estimator = _seeded(estimator)
     assert estimator.fit(graphs, _target(estimator, graphs)) is estimator
     check_is_fitted(estimator)
 
 
-def check_one_output_per_graph(estimator):
+def check_one_output_per_graph(estimator: Any) -> None:
     estimator, graphs, _ = _fitted(estimator)
     for n_graphs in (1, 5):
         for name, output in _outputs(estimator, graphs[:n_graphs]).items():
@@ -263,7 +267,7 @@ def check_one_output_per_graph(estimator):
                 assert np.isfinite(output).all(), f"{name} is not finite"
 
 
-def check_learns_from_labels(estimator):
+def check_learns_from_labels(estimator: Any) -> None:
     if get_tags(estimator).target_tags.required is False or not hasattr(estimator, "score"):
         return
     estimator, graphs, y = _fitted(estimator)
@@ -273,7 +277,7 @@ def check_learns_from_labels(estimator):
     assert poor or estimator.score(graphs, y) > baseline, "no better than a constant"
 
 
-def check_lists_tuples_and_arrays_are_alike(estimator):
+def check_lists_tuples_and_arrays_are_alike(estimator: Any) -> None:
     estimator, graphs, y = _fitted(estimator)
     expected = _outputs(estimator, graphs)
     array = np.fromiter(graphs, dtype=object, count=len(graphs))
@@ -281,7 +285,7 @@ def check_lists_tuples_and_arrays_are_alike(estimator):
         _assert_same(_outputs(_seeded(estimator).fit(X, y), X), expected, exact=True)
 
 
-def check_graph_set_is_like_a_list(estimator):
+def check_graph_set_is_like_a_list(estimator: Any) -> None:
     estimator, graphs, y = _fitted(estimator)
     X = GraphSet.from_networkx(graphs)
     expected = _outputs(estimator, graphs)
@@ -292,8 +296,8 @@ def check_graph_set_is_like_a_list(estimator):
     assert len(scores["test_score"]) == 2
 
 
-def check_graph_set_is_like_a_list_where_edges_have_labels(estimator):
-    """Whoever uses labels of edges finds them in both."""
+def check_graph_set_is_like_a_list_where_edges_have_labels(estimator: Any) -> None:
+    """Labels of edges are the same in both."""
     graphs = [nx.path_graph(4 + i % 4) for i in range(24)]
     for i, graph in enumerate(graphs):
         nx.set_node_attributes(graph, "a", "label")
@@ -307,7 +311,7 @@ def check_graph_set_is_like_a_list_where_edges_have_labels(estimator):
     _assert_same(of_graph_set, expected, tolerance=1e-12)
 
 
-def check_node_names_and_order_do_not_matter(estimator):
+def check_node_names_and_order_do_not_matter(estimator: Any) -> None:
     estimator, graphs, _ = _fitted(estimator)
     rng = np.random.RandomState(0)
     renamed = []
@@ -321,7 +325,7 @@ def check_node_names_and_order_do_not_matter(estimator):
     _assert_same(_outputs(estimator, renamed), _outputs(estimator, graphs))
 
 
-def check_graphs_do_not_influence_each_other(estimator):
+def check_graphs_do_not_influence_each_other(estimator: Any) -> None:
     estimator, graphs, _ = _fitted(estimator)
     together = _outputs(estimator, graphs)
     one_by_one = [_outputs(estimator, [graph]) for graph in reversed(graphs)]
@@ -332,8 +336,8 @@ def check_graphs_do_not_influence_each_other(estimator):
     _assert_same(joined, together)
 
 
-def check_every_kind_of_graph(estimator):
-    """Directed, multiple and parallel edges, loops, isolated and single nodes."""
+def check_every_kind_of_graph(estimator: Any) -> None:
+    """Directed and parallel edges, loops, isolated and single nodes are taken."""
     graphs: list[nx.Graph] = []
     for kind in (nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph):
         graph = kind()
@@ -351,14 +355,14 @@ def check_every_kind_of_graph(estimator):
         assert output.shape[0] == len(graphs), name
 
 
-def check_graphs_without_attributes(estimator):
+def check_graphs_without_attributes(estimator: Any) -> None:
     graphs = [nx.path_graph(2 + i % 5) for i in range(20)]
     y = np.arange(20) % 5 < 2
     y = y if is_classifier(estimator) else y.astype(float)
     _outputs(_seeded(estimator).fit(graphs, y), graphs)
 
 
-def check_input_is_not_changed(estimator):
+def check_input_is_not_changed(estimator: Any) -> None:
     graphs = _graphs()
     y = _target(estimator, graphs)
     graphs_before, y_before = copy.deepcopy(graphs), y.copy()
@@ -370,7 +374,7 @@ def check_input_is_not_changed(estimator):
         assert graph.graph == before.graph
 
 
-def check_parameters_are_not_changed(estimator):
+def check_parameters_are_not_changed(estimator: Any) -> None:
     estimator = _seeded(estimator)
     before = copy.deepcopy(estimator.get_params())
     graphs = _graphs()
@@ -378,7 +382,7 @@ def check_parameters_are_not_changed(estimator):
     assert repr(estimator.get_params()) == repr(before)
 
 
-def check_bad_graphs_are_refused(estimator):
+def check_bad_graphs_are_refused(estimator: Any) -> None:
     fitted, graphs, y = _fitted(estimator)
     refused = (ValueError, TypeError)
     node_names = np.array([[0, 1, 2]] * len(graphs))
@@ -397,7 +401,7 @@ def check_bad_graphs_are_refused(estimator):
         _assert_raises(refused, f"{what} in {method}", getattr(fitted, method), X)
 
 
-def check_missing_attribute_is_refused(estimator):
+def check_missing_attribute_is_refused(estimator: Any) -> None:
     graphs = _graphs()
     y = _target(estimator, graphs)
     del graphs[3].nodes[1]["label"]
@@ -407,7 +411,7 @@ def check_missing_attribute_is_refused(estimator):
     assert "3" in message, f"the message does not name the graph: {message}"
 
 
-def check_y_has_to_fit(estimator):
+def check_y_has_to_fit(estimator: Any) -> None:
     if not get_tags(estimator).target_tags.required:
         return
     graphs = _graphs()
@@ -416,7 +420,7 @@ def check_y_has_to_fit(estimator):
     _assert_raises((ValueError,), "y=None", _seeded(estimator).fit, graphs, None)
 
 
-def check_unfitted_raises_not_fitted(estimator):
+def check_unfitted_raises_not_fitted(estimator: Any) -> None:
     unfitted, graphs = clone(estimator), _graphs(4)
     for name in _METHODS:
         if hasattr(unfitted, name):
@@ -424,7 +428,7 @@ def check_unfitted_raises_not_fitted(estimator):
             _assert_raises((NotFittedError,), what, getattr(unfitted, name), graphs)
 
 
-def check_same_seed_same_result(estimator):
+def check_same_seed_same_result(estimator: Any) -> None:
     estimator, graphs, y = _fitted(estimator)
     expected = _outputs(estimator, graphs)
     _assert_same(_outputs(_seeded(estimator).fit(graphs, y), graphs), expected, exact=True)
@@ -432,22 +436,23 @@ def check_same_seed_same_result(estimator):
     _assert_same(_outputs(estimator.fit(graphs, y), graphs), expected, exact=True)
 
 
-def check_global_generators_are_left_alone(estimator):
+def check_global_generators_are_left_alone(estimator: Any) -> None:
     estimator, graphs, y = _fitted(estimator)  # imports whatever it needs
     state = _global_random_state()
     _outputs(_seeded(estimator).fit(graphs, y), graphs)
     assert _global_random_state() == state, "fit or predict has drawn from a global generator"
 
 
-def _global_random_state():
-    numpy_state = np.random.get_state()
+def _global_random_state() -> list[Any]:
+    """Return the states of the global generators of Python, numpy and torch."""
+    numpy_state: Any = np.random.get_state()
     states = [random.getstate(), numpy_state[1].tobytes(), *numpy_state[2:]]
     if "torch" in sys.modules:
         states.append(sys.modules["torch"].get_rng_state().numpy().tobytes())
     return states
 
 
-def check_prediction_leaves_no_trace(estimator):
+def check_prediction_leaves_no_trace(estimator: Any) -> None:
     estimator, graphs, _ = _fitted(estimator)
     names = sorted(vars(estimator))
     first = _outputs(estimator, graphs)
@@ -456,19 +461,19 @@ def check_prediction_leaves_no_trace(estimator):
     assert sorted(vars(estimator)) == names
 
 
-def check_copies_predict_the_same(estimator):
+def check_copies_predict_the_same(estimator: Any) -> None:
     estimator, graphs, _ = _fitted(estimator)
     expected = _outputs(estimator, graphs)
     for copied in (pickle.loads(pickle.dumps(estimator)), copy.deepcopy(estimator)):
         _assert_same(_outputs(copied, graphs), expected, exact=True)
 
 
-def check_clone_is_not_fitted(estimator):
+def check_clone_is_not_fitted(estimator: Any) -> None:
     estimator, _, _ = _fitted(estimator)
     check_unfitted_raises_not_fitted(clone(estimator))
 
 
-def check_searches_and_pipelines(estimator):
+def check_searches_and_pipelines(estimator: Any) -> None:
     graphs = _graphs()
     y = _target(estimator, graphs)
     pipeline = make_pipeline(_seeded(estimator))
@@ -478,12 +483,12 @@ def check_searches_and_pipelines(estimator):
     _assert_same(_outputs(search.best_estimator_, graphs), expected)
 
 
-def _no_score(estimator, X, y):
-    """A scorer for estimators of any kind."""
+def _no_score(estimator: Any, X: Any, y: Any) -> float:
+    """Score any kind of estimator by a number that says nothing."""
     return float(sum(len(output.shape) for output in _outputs(estimator, X).values()))
 
 
-def check_unseen_labels_are_handled(estimator):
+def check_unseen_labels_are_handled(estimator: Any) -> None:
     estimator, graphs, _ = _fitted(estimator)
     for node in graphs[0]:
         graphs[0].nodes[node]["label"] = "never seen"
@@ -495,11 +500,11 @@ def check_unseen_labels_are_handled(estimator):
         assert output.dtype.kind != "f" or np.isfinite(output).all(), name
 
 
-def check_classes_of_any_type(estimator):
+def check_classes_of_any_type(estimator: Any) -> None:
     graphs = _graphs()
     codes = _target(estimator, graphs)
-    for classes in (["no", "yes"], [-1, 1], [False, True], [2.0, 3.0]):
-        classes = np.array(classes)
+    for names in (["no", "yes"], [-1, 1], [False, True], [2.0, 3.0]):
+        classes = np.array(names)
         fitted = _seeded(estimator).fit(graphs, classes[codes])
         assert_array_equal(fitted.classes_, classes)
         predicted = fitted.predict(graphs)
@@ -507,7 +512,7 @@ def check_classes_of_any_type(estimator):
         assert set(predicted.tolist()) <= set(classes.tolist())
 
 
-def check_three_classes_and_probabilities(estimator):
+def check_three_classes_and_probabilities(estimator: Any) -> None:
     if not hasattr(estimator, "predict_proba"):
         return
     graphs = _graphs()
@@ -524,8 +529,8 @@ def check_three_classes_and_probabilities(estimator):
     assert_allclose(probabilities[np.arange(len(graphs)), predicted], probabilities.max(axis=1))
 
 
-def check_decisions_are_predicted(estimator):
-    """Of two classes: of more, a machine may count votes."""
+def check_decisions_are_predicted(estimator: Any) -> None:
+    """Two classes only: with more, a machine may count votes."""
     estimator, graphs, _ = _fitted(estimator)
     if not hasattr(estimator, "decision_function"):
         return
@@ -536,7 +541,7 @@ def check_decisions_are_predicted(estimator):
     assert_array_equal(estimator.predict(graphs)[clear], decided[clear])
 
 
-def check_one_class_is_refused(estimator):
+def check_one_class_is_refused(estimator: Any) -> None:
     graphs = _graphs()
     message = _assert_raises(
         (ValueError,), "One class only", _seeded(estimator).fit, graphs, ["same"] * len(graphs)
@@ -544,14 +549,14 @@ def check_one_class_is_refused(estimator):
     assert "class" in message
 
 
-def check_target_scale_and_list(estimator):
+def check_target_scale_and_list(estimator: Any) -> None:
     estimator, graphs, y = _fitted(estimator)
     predicted = estimator.predict(graphs)
     assert predicted.shape == y.shape
     assert_array_equal(_seeded(estimator).fit(graphs, y.tolist()).predict(graphs), predicted)
 
 
-def check_nan_target_is_refused(estimator):
+def check_nan_target_is_refused(estimator: Any) -> None:
     graphs = _graphs()
     y = _target(estimator, graphs)
     for bad in (np.nan, np.inf):
@@ -559,7 +564,7 @@ def check_nan_target_is_refused(estimator):
         _assert_raises((ValueError,), f"{bad} in y", _seeded(estimator).fit, graphs, y)
 
 
-def check_feature_names_out(estimator):
+def check_feature_names_out(estimator: Any) -> None:
     estimator, graphs, y = _fitted(estimator)
     embedding = estimator.transform(graphs)
     names = estimator.get_feature_names_out()
@@ -569,13 +574,13 @@ def check_feature_names_out(estimator):
     _assert_same({"transform": together}, {"transform": embedding})
 
 
-def check_weights_of_one_change_nothing(estimator):
+def check_weights_of_one_change_nothing(estimator: Any) -> None:
     estimator, graphs, y = _fitted(estimator)
     weighted = _seeded(estimator).fit(graphs, y, sample_weight=np.ones(len(graphs)))
     _assert_same(_outputs(weighted, graphs), _outputs(estimator, graphs), exact=True)
 
 
-def check_weights_of_zero_remove(estimator):
+def check_weights_of_zero_remove(estimator: Any) -> None:
     graphs = _graphs()
     y = _target(estimator, graphs)
     weight = np.arange(len(graphs)) % 5 < 2
@@ -586,8 +591,8 @@ def check_weights_of_zero_remove(estimator):
     _assert_same(_outputs(weighted, graphs), _outputs(removed, graphs))
 
 
-def check_weights_are_copies(estimator):
-    """In a full batch, without a part that is set aside."""
+def check_weights_are_copies(estimator: Any) -> None:
+    """A weight of k is k copies, in a full batch without a part that is set aside."""
     graphs = _graphs()
     weight = 1 + np.arange(len(graphs)) % 3
     y = _target(estimator, graphs)
@@ -596,12 +601,12 @@ def check_weights_are_copies(estimator):
     estimator = _whole_and_short(_seeded(estimator))
     weighted = clone(estimator).fit(graphs, y, sample_weight=weight)
     copied = clone(estimator).fit([graphs[i] for i in copies], y[copies])
-    outputs = [_outputs(one, graphs) for one in (weighted, copied)]
-    if is_classifier(estimator) and len(outputs[0]) > 1:
-        for one in outputs:
-            del one["predict"]  # of classes that are as probable, any may be predicted
+    found, expected = _outputs(weighted, graphs), _outputs(copied, graphs)
+    if is_classifier(estimator) and len(found) > 1:
+        # Of classes that are as probable, any may be predicted.
+        del found["predict"], expected["predict"]
     # Solvers stop, and errors of rounding grow, within a thousandth or so.
-    _assert_same(*outputs, tolerance=1e-2)
+    _assert_same(found, expected, tolerance=1e-2)
 
 
 def _whole_and_short(estimator: Any) -> Any:
@@ -613,7 +618,7 @@ def _whole_and_short(estimator: Any) -> Any:
     return estimator.set_params(**changed)
 
 
-def check_bad_weights_are_refused(estimator):
+def check_bad_weights_are_refused(estimator: Any) -> None:
     graphs = _graphs()
     y = _target(estimator, graphs)
     bad_weights = {

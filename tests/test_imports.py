@@ -27,7 +27,8 @@ ARROWS = {
     "baselines": {"graphs", "kernels", "training", "nn", *SHARED},
     "inspection": {"graphs", "egonets", "nn", "training", "_lofi", *SHARED},
     "datasets": set(),
-    "comparison": {"_plotting"},  # takes any estimator
+    "comparison": {"_plotting", "_statistics"},  # takes any estimator
+    "_statistics": set(),
     "cluster": {"graphs"},
     "testing": {"graphs"},
     **{module: {"graphs", *SHARED} for module in SHARED},
@@ -35,7 +36,9 @@ ARROWS = {
 }
 KNOW_NETWORKX = {"graphs", "datasets", "testing", "_plotting"}
 KNOW_TORCH = {"nn", "training", "_lofi", "baselines", "inspection"}
-KNOW_TORCH_GEOMETRIC = {"baselines/_networks", "nn/_message_passing", "nn/_dgcnn", "nn/_diffpool"}
+KNOW_TORCH_GEOMETRIC = {
+    *("nn/_pyg", "nn/_message_passing", "nn/_gin", "nn/_dgcnn", "nn/_diffpool"),
+}
 
 MODULES = sorted(path.relative_to(PACKAGE).with_suffix("") for path in PACKAGE.rglob("*.py"))
 MODULES = [module.as_posix() for module in MODULES]

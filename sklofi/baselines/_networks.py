@@ -6,10 +6,8 @@ estimators. Networks are trained, stopped, weighted and saved by the same code a
 
 from __future__ import annotations
 
-import sys
 from math import ceil
 from numbers import Real
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,20 +15,15 @@ import torch
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
 
-try:
-    import torch_geometric  # noqa: F401
-except ImportError as error:
-    raise ImportError(
-        "sklofi.baselines needs PyTorch Geometric. Install it with pip install torch_geometric."
-    ) from error
-
 from sklofi._parameters import NOT_NEGATIVE, ReadsEdgeLabels, choice, count, flag, parameter
 from sklofi._validation import weighted_quantile
 from sklofi.graphs._graph_set import GraphSet
+from sklofi.nn._deep_multisets import DeepMultisets
 from sklofi.nn._dgcnn import DGCNN
 from sklofi.nn._diffpool import DiffPool
 from sklofi.nn._ecc import ECC
-from sklofi.nn._message_passing import GAT, GCN, GIN, SGIN, DeepMultisets, GraphSAGE
+from sklofi.nn._gin import GIN, SGIN
+from sklofi.nn._message_passing import GAT, GCN, GraphSAGE
 from sklofi.nn._sfa import SFAGNN
 from sklofi.nn._walk_filters import RWGNN, KerGNN
 from sklofi.training._dataset import GraphDataset
@@ -39,10 +32,6 @@ from sklofi.training._encoding import EdgeEncoder, NodeEncoder
 from sklofi.training._flat_estimator import FlatEstimator, dropped, layers, pooled, width
 from sklofi.training._tasks import NetworkClassifier, NetworkRegressor
 from sklofi.training._training_parameters import learning_rate
-
-NETWORKS = (
-    *(DeepMultisets, GCN, GraphSAGE, GIN, SGIN, GAT, ECC, SFAGNN, DGCNN, DiffPool, RWGNN, KerGNN),
-)
 
 # Standard deviation of what RWGNN's sigmoid is given at first.
 INITIAL_SPREAD = 2.0
@@ -357,21 +346,3 @@ class KerGNNClassifier(NetworkClassifier, BaseKerGNN):
 
 class KerGNNRegressor(NetworkRegressor, BaseKerGNN):
     """Egonets compared with learned graphs by walks (Feng et al., 2022), for numbers."""
-
-
-def write_layers() -> None:
-    """Let PyTorch Geometric write its layers now, and clear up after it.
-
-    It writes, compiles and imports a file when a class of layers is first used, and leaves the
-    file behind. Threads that fit at once, and files that are loaded, should find that done.
-    """
-    before = set(sys.modules)
-    with torch.device("meta"):
-        for network in NETWORKS:
-            network(1, 1)
-    for name in set(sys.modules) - before:
-        if name.endswith(("_propagate", "_edge_updater")):
-            Path(str(sys.modules[name].__file__)).unlink(missing_ok=True)
-
-
-write_layers()

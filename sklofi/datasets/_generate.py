@@ -16,7 +16,7 @@ def _spectral_radius(graph: nx.Graph) -> float:
 
 
 def _n_triangles(graph: nx.Graph) -> float:
-    return sum(nx.triangles(graph).values()) / 3
+    return float(sum(nx.triangles(graph).values()) / 3)
 
 
 def _has_triangle(graph: nx.Graph) -> bool:

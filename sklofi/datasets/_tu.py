@@ -118,11 +118,11 @@ def check_packing(path: Path, members: list[zipfile.ZipInfo]) -> None:
     """Refuse a zip that is far larger when it is unpacked, before it is."""
     n_packed = path.stat().st_size
     nodes = [info for info in members if info.filename.endswith("_graph_indicator.txt")]
-    for what, some, most in (
+    for what, counted, most in (
         ("all files", members, LARGEST_UNPACKED),
         ("the files of nodes (graph_indicator)", nodes, LARGEST_UNPACKED_NODES),
     ):
-        n_unpacked = sum(info.file_size for info in some)
+        n_unpacked = sum(info.file_size for info in counted)
         if n_unpacked > most * n_packed:
             raise ValueError(
                 f"{path} has {n_packed:,} bytes, but {what} in it together have {n_unpacked:,}."
@@ -221,12 +221,12 @@ def _numbers(source: Source, what: str, **checks: Any) -> Any:
 
 def _classes(source: Source, n_rows: int) -> NDArray[Any] | None:
     """Graph labels: whole numbers if all of them are, real numbers otherwise."""
-    classes = _numbers(source, "graph_labels", n_rows=n_rows)
+    classes = _table(source, "graph_labels", np.float64, n_rows=n_rows)
     if classes is None or (classes % 1 != 0).any():
         return classes
     if (np.abs(classes) < 2**53).all():  # as floating-point numbers they are exact
         return classes.astype(np.int64)
-    return _integers(source, "graph_labels", n_rows=n_rows)
+    return _table(source, "graph_labels", np.int64, n_rows=n_rows)
 
 
 def _table(

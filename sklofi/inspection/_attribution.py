@@ -21,15 +21,11 @@ from torch import Tensor
 from sklofi._lofi import BaseLoFI
 from sklofi.graphs._graph_set import GraphSet
 from sklofi.graphs._input import as_graph_set
-from sklofi.inspection._fitted import check_place, fitted_lofi
+from sklofi.inspection._fitted import check_mask, fitted_lofi
 from sklofi.inspection._quadrature import Floats, Integrals, Ints, integrate
-from sklofi.nn._lofi_autograd import standardize
+from sklofi.nn._lofi_autograd import NUMBERS_IN_CACHE, standardize
 from sklofi.nn._lofi_network import LoFINetwork
 from sklofi.training._egonet_batches import EgonetBatch
-
-# Numbers in an array of a layer that stays in the cache of a core (2 MiB).
-PIECE_SIZE = 2**19
-
 
 # What a member of an egonet takes, twice: column, count, and where it is copied from.
 NUMBERS_PER_MEMBER = 8
@@ -159,7 +155,7 @@ def mask_evidence(
     tol: float = 0.01,
     n_steps: int = 4096,
 ) -> Bunch:
-    """What reaches the predictions through one mask, by the labels of nodes.
+    """Return what reaches the predictions through one mask, by the labels of nodes.
 
     The same integral as that of :func:`node_attribution`, along the same steps, but nodes come
     and go only for one mask of one layer, as members of the egonets that it sees.
@@ -175,8 +171,14 @@ def mask_evidence(
     layer, mask : int, default=0
         Which mask, counted from 0.
 
-    target, tol, n_steps
-        As for :func:`node_attribution`.
+    target : class, int or array-like of shape (n_graphs,), default=None
+        The class or output that is explained; see :func:`node_attribution`.
+
+    tol : float, default=0.01
+        How exact integrals have to be; see :func:`node_attribution`.
+
+    n_steps : int, default=4096
+        The most steps that the path of a graph is divided into.
 
     Returns
     -------
@@ -191,9 +193,20 @@ def mask_evidence(
         residuals : ndarray of shape (n_graphs,)
             As of :func:`node_attribution`: what is missed of all that is explained, whichever
             way it takes.
+
+    Examples
+    --------
+    >>> from sklofi import LoFIClassifier
+    >>> from sklofi.datasets import make_motif_graphs
+    >>> from sklofi.inspection import mask_evidence
+    >>> graphs, y = make_motif_graphs(100, random_state=0)
+    >>> classifier = LoFIClassifier(max_epochs=5, random_state=0).fit(graphs, y)
+    >>> evidence = mask_evidence(classifier, graphs[:5], layer=0, mask=3, target=1)
+    >>> sorted(evidence.by_label)
+    ['C', 'H', 'N', 'O', 'S']
     """
     found = fitted_lofi(estimator)
-    check_place(found, layer, mask)
+    check_mask(found, layer, mask)
     derive = partial(_derive_by_nodes_and_mask, layer=layer, mask=mask)
     graphs = as_graph_set(X, found.node_label, found.node_features)
     result, (_, attributions) = _attribute(estimator, graphs, target, tol, n_steps, derive)
@@ -211,7 +224,7 @@ def mask_evidence(
 def _attribute(
     estimator: Any, X: Any, target: Any, tol: float, n_steps: int, derive: Derive
 ) -> tuple[dict[str, NDArray[Any]], list[list[Floats]]]:
-    """What is known of graphs, and of each column of what is derived the integrals of all nodes."""
+    """Return what is known of graphs, and for each derived column the integrals of all nodes."""
     estimator = fitted_lofi(estimator)
     check_scalar(tol, "tol", Real, min_val=0, include_boundaries="neither")
     check_scalar(n_steps, "n_steps", Integral, min_val=1)
@@ -268,25 +281,25 @@ def _warn_of_residuals(
 def _explained(
     estimator: BaseLoFI, module: LoFINetwork, graphs: GraphSet, target: Any
 ) -> Iterator[tuple[EgonetBatch, Tensor]]:
-    """Batches of nodes, and the weights with which outputs add up to what is explained."""
+    """Yield batches of nodes, and weights with which outputs add up to what is explained."""
     columns = _columns(estimator, target, len(graphs))
     first = 0  # graph of the batch
     for batch in estimator._node_batches(graphs, max_rows=_max_rows(module), gradients=True):
         if columns is None:
             with torch.no_grad():
-                some = module(batch.x, batch.egonets, batch.graphs).argmax(dim=1)
+                explained = module(batch.x, batch.egonets, batch.graphs).argmax(dim=1)
         else:
-            some = columns[first : first + len(batch)].to(batch.x.device)
+            explained = columns[first : first + len(batch)].to(batch.x.device)
         first += len(batch)
         n_outputs = module.output.out_features
         others = -1 / (n_outputs - 1) if is_classifier(estimator) else 0.0
         weight = batch.x.new_full((len(batch), n_outputs), others)
-        weight.scatter_(1, some[:, None], 1)
+        weight.scatter_(1, explained[:, None], 1)
         yield batch, weight
 
 
 def _columns(estimator: BaseLoFI, target: Any, n_graphs: int) -> Tensor | None:
-    """The output to explain of each graph; None if predictions decide."""
+    """Return the output to explain of each graph; None if predictions decide."""
     if is_classifier(estimator):
         if target is None:
             return None
@@ -313,14 +326,14 @@ def _columns(estimator: BaseLoFI, target: Any, n_graphs: int) -> Tensor | None:
             f" of the {n_graphs}."
         )
     wanted = np.broadcast_to(values, n_graphs).tolist()
-    if unknown := [one for one in wanted if one not in choices]:
+    if unknown := [choice for choice in wanted if choice not in choices]:
         raise ValueError(f"target={unknown[0]!r} is none of {what}.")
-    return torch.tensor([choices[one] for one in wanted], device="cpu")
+    return torch.tensor([choices[choice] for choice in wanted], device="cpu")
 
 
 def _max_rows(module: LoFINetwork) -> int:
-    """How many nodes are computed together."""
-    return max(1, PIECE_SIZE // module.layers[0].histogram.numel())  # type: ignore[operator]
+    """Return how many nodes are computed together."""
+    return max(1, NUMBERS_IN_CACHE // module.layers[0].histogram.numel())  # type: ignore[operator]
 
 
 def _integrate(
@@ -331,7 +344,7 @@ def _integrate(
     tol: float,
     n_steps: int,
 ) -> Integrals:
-    """Integrals along the paths of all graphs of a batch."""
+    """Return integrals along the paths of all graphs of a batch."""
     offsets = batch.graphs[0].offsets.cpu()
     sizes = offsets.diff().numpy()
     n_members = batch.egonets[0].offsets.cpu()[offsets].diff().numpy().astype(np.int64)
@@ -343,7 +356,7 @@ def _integrate(
         embedding = module.pool(outputs, batch.graphs, none if module.pooling == "sum" else None)
         baselines = (weight * module.head(embedding)).sum(dim=1).double().cpu().numpy()
 
-    def evaluate_some(graphs: Ints, t: Floats) -> tuple[Floats, Floats]:
+    def evaluate_piece(graphs: Ints, t: Floats) -> tuple[Floats, Floats]:
         rows = torch.from_numpy(graphs).to(batch.x.device)
         copies = batch.copies(rows)
         place = torch.from_numpy(np.where(t == 0, BESIDE_0, t)).to(batch.x)
@@ -354,9 +367,9 @@ def _integrate(
 
     def evaluate(graphs: Ints, t: Floats) -> tuple[Floats, Floats]:
         # In pieces that take as much memory as a batch may, or of about one graph.
-        piece = np.cumsum(numbers[graphs]) // max(PIECE_SIZE, int(numbers.max()))
+        piece = np.cumsum(numbers[graphs]) // max(NUMBERS_IN_CACHE, int(numbers.max()))
         bounds = [0, *(np.flatnonzero(np.diff(piece)) + 1).tolist(), len(graphs)]
-        parts = [evaluate_some(graphs[i:j], t[i:j]) for i, j in pairwise(bounds)]
+        parts = [evaluate_piece(graphs[i:j], t[i:j]) for i, j in pairwise(bounds)]
         values, gradients = zip(*parts, strict=True)
         return np.concatenate(values), np.concatenate(gradients)
 
@@ -367,7 +380,7 @@ def _integrate(
 def _derive_by_nodes(
     module: LoFINetwork, batch: EgonetBatch, weight: Tensor, presence: Tensor
 ) -> tuple[Tensor, Sequence[Tensor]]:
-    """Outputs of all graphs, and their derivatives by the presence of nodes."""
+    """Return outputs of all graphs, and their derivatives by the presence of nodes."""
     outputs = module.layer_outputs(batch.x, batch.egonets, presence=presence)
     embedding = module.pool(outputs, batch.graphs, presence)
     explained = (weight * module.head(embedding)).sum(dim=1)
@@ -383,13 +396,13 @@ def _derive_by_nodes_and_mask(
     layer: int,
     mask: int,
 ) -> tuple[Tensor, Sequence[Tensor]]:
-    """The same, and the derivatives by the presence of nodes for one mask alone."""
-    between = module._between()
+    """Return the same, and the derivatives by the presence of nodes for one mask alone."""
+    between = module.node_constants()
     is_mask = torch.arange(module.node_mean.shape[1], device=batch.x.device) == mask
     for_mask = presence.detach().clone().requires_grad_()
     x = batch.x
     outputs: list[Tensor] = []
-    for depth, egonets in enumerate(module._per_layer(batch.egonets)):
+    for depth, egonets in enumerate(module.per_layer(batch.egonets)):
         if depth > 0:
             x = standardize(outputs[-1], between[depth - 1])
         there = presence

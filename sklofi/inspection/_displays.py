@@ -1,7 +1,8 @@
 """Displays, which draw what a fitted estimator has learned.
 
 They follow scikit-learn: ``from_estimator`` computes and draws, ``plot`` draws again, ``figure_``
-and ``ax_`` are what was drawn on.
+and ``ax_`` are what was drawn on. Half of the lines are docstrings; the three displays share how
+they find their place on a figure, so they stay in one module.
 """
 
 from __future__ import annotations
@@ -49,9 +50,20 @@ class MaskDisplay:
     Attributes
     ----------
     figure_ : matplotlib Figure
+        The figure.
 
     ax_ : dict of matplotlib Axes
         "importance", "dictionary", "histogram", and a list under "egonets".
+
+    Examples
+    --------
+    >>> from sklofi import LoFIClassifier
+    >>> from sklofi.datasets import make_motif_graphs
+    >>> from sklofi.inspection import MaskDisplay
+    >>> graphs, y = make_motif_graphs(100, random_state=0)
+    >>> classifier = LoFIClassifier(max_epochs=5, random_state=0).fit(graphs, y)
+    >>> display = MaskDisplay.from_estimator(classifier, graphs, y, layer=1)
+    >>> display.figure_.savefig("mask.png")  # doctest: +SKIP
     """
 
     def __init__(
@@ -108,8 +120,11 @@ class MaskDisplay:
         k : int, default=5
             Number of egonets that are drawn.
 
-        scoring, random_state
-            As for :func:`mask_importance`.
+        scoring : str or callable, default=None
+            The score that importances are measured by; see :func:`mask_importance`.
+
+        random_state : int, RandomState instance or None, default=0
+            Determines the bootstrap samples of :func:`mask_importance`.
 
         label_names : dict, default=None
             What to write in place of node labels.
@@ -120,6 +135,7 @@ class MaskDisplay:
         Returns
         -------
         display : MaskDisplay
+            The display, which holds the figure.
         """
         import_pyplot("MaskDisplay")
         estimator = fitted_lofi(estimator)
@@ -153,6 +169,7 @@ class MaskDisplay:
         Returns
         -------
         display : MaskDisplay
+            The display, which holds the figure.
         """
         figure, place = _place("MaskDisplay", ax, (11, 5.4))
         n_egonets = len(self.best.egonets)
@@ -245,9 +262,21 @@ class AttributionDisplay:
     Attributes
     ----------
     figure_ : matplotlib Figure
+        The figure.
 
     ax_ : ndarray of matplotlib Axes
         One for each graph.
+
+    Examples
+    --------
+    >>> from sklofi import LoFIClassifier
+    >>> from sklofi.datasets import make_motif_graphs
+    >>> from sklofi.inspection import AttributionDisplay
+    >>> graphs, y = make_motif_graphs(100, random_state=0)
+    >>> classifier = LoFIClassifier(max_epochs=5, random_state=0).fit(graphs, y)
+    >>> display = AttributionDisplay.from_estimator(classifier, graphs[:4], y[:4])
+    >>> len(display.ax_)
+    4
     """
 
     def __init__(
@@ -292,8 +321,14 @@ class AttributionDisplay:
         y : array-like of shape (n_graphs,) or (n_graphs, n_outputs), default=None
             Their true classes or values, for the titles.
 
-        target, tol, n_steps
-            As for :func:`node_attribution`.
+        target : class, int or array-like of shape (n_graphs,), default=None
+            The class or output that is explained; see :func:`node_attribution`.
+
+        tol : float, default=0.01
+            How exact integrals have to be; see :func:`node_attribution`.
+
+        n_steps : int, default=4096
+            The most steps that the path of a graph is divided into.
 
         label_names : dict, default=None
             What to write in place of node labels.
@@ -307,6 +342,7 @@ class AttributionDisplay:
         Returns
         -------
         display : AttributionDisplay
+            The display, which holds the figure.
         """
         import_pyplot("AttributionDisplay")
         estimator = fitted_lofi(estimator)
@@ -349,6 +385,7 @@ class AttributionDisplay:
         Returns
         -------
         display : AttributionDisplay
+            The display, which holds the figure.
         """
         plt = import_pyplot("AttributionDisplay")
         n_graphs = len(self.graphs)
@@ -362,17 +399,17 @@ class AttributionDisplay:
         axes = [figure.add_subplot(cells[i // n_columns, i % n_columns]) for i in range(n_graphs)]
         largest = max(float(np.abs(values).max()) for values in self.attributions) or 1.0
         colors = plt.cm.ScalarMappable(plt.Normalize(-largest, largest), cmap)
-        for one, graph, values, title in zip(
+        for cell, graph, values, title in zip(
             axes, self.graphs, self.attributions, self.titles, strict=True
         ):
             draw_graph(
                 graph,
-                one,
+                cell,
                 node_label=self.node_label,
                 label_names=label_names,
                 colors=colors.to_rgba(values),
             )
-            one.set_title(title, fontsize="small")
+            cell.set_title(title, fontsize="small")
         figure.colorbar(colors, ax=axes, label=self.unit, shrink=0.9 if n_rows < 3 else 0.5)
         self.figure_, self.ax_ = figure, np.array(axes)
         return self
@@ -394,8 +431,20 @@ class TrainingDisplay:
     Attributes
     ----------
     figure_ : matplotlib Figure
+        The figure.
 
     ax_ : matplotlib Axes
+        Where the losses are drawn.
+
+    Examples
+    --------
+    >>> from sklofi import LoFIClassifier
+    >>> from sklofi.datasets import make_motif_graphs
+    >>> from sklofi.inspection import TrainingDisplay
+    >>> graphs, y = make_motif_graphs(100, random_state=0)
+    >>> classifier = LoFIClassifier(max_epochs=5, random_state=0).fit(graphs, y)
+    >>> TrainingDisplay.from_estimator(classifier).ax_.get_xlabel()
+    'epoch'
     """
 
     def __init__(self, train_loss: Any, valid_loss: Any = None) -> None:
@@ -417,6 +466,7 @@ class TrainingDisplay:
         Returns
         -------
         display : TrainingDisplay
+            The display, which holds the figure.
         """
         history = fitted_lofi(estimator).history_
         valid_loss = [epoch.get("valid_loss", np.nan) for epoch in history]
@@ -434,6 +484,7 @@ class TrainingDisplay:
         Returns
         -------
         display : TrainingDisplay
+            The display, which holds the figure.
         """
         plt = import_pyplot("TrainingDisplay")
         if ax is None:
@@ -460,7 +511,7 @@ class TrainingDisplay:
 
 
 def _place(what: str, ax: Any, size: tuple[float, float]) -> tuple[Any, Any]:
-    """A figure, and the place on it where several axes may be put."""
+    """Return a figure, and the place on it where several axes can be put."""
     plt = import_pyplot(what)
     if ax is None:
         figure = plt.figure(figsize=size, layout="constrained")
@@ -476,18 +527,19 @@ def _place(what: str, ax: Any, size: tuple[float, float]) -> tuple[Any, Any]:
 
 
 def _label_attribute(estimator: Any, X: Any) -> Hashable | None:
-    """The attribute to write on nodes: what the network sees."""
+    """Return the attribute to write on nodes: what the network sees."""
     by_set = isinstance(X, GraphSet) and estimator.node_label is not None
-    return X.node_label if by_set else estimator.node_label
+    label: Hashable | None = X.node_label if by_set else estimator.node_label
+    return label
 
 
 def _most_different(words: Any, n_most: int) -> Any:
-    """The inputs to which words are most similar or opposed, in their order."""
+    """Return the inputs to which words are most similar or opposed, in their order."""
     return np.sort(np.argsort(-np.abs(words).max(axis=0), kind="stable")[:n_most])
 
 
 def _unit(estimator: Any, target: Any, targets: Any) -> str:
-    """What the attributions of a figure are."""
+    """Return what the attributions of a figure are."""
     if not is_classifier(estimator):
         return "contribution to the prediction"
     scale = "log-odds" if len(estimator.classes_) == 2 else "logits"
@@ -498,25 +550,25 @@ def _unit(estimator: Any, target: Any, targets: Any) -> str:
 
 
 def _titles(estimator: Any, graphs: Any, y: Any, targets: Any) -> list[str]:
-    """What was predicted, and what is true if that is known."""
+    """Return what was predicted, and what is true if that is known."""
     outputs = estimator._outputs(graphs)
     predicted = estimator._predictions(outputs)
     if is_classifier(estimator):
         probabilities = estimator._probabilities(outputs).max(axis=1)
         titles = [
-            f"predicted {one} ({probability:.0%})"
-            for one, probability in zip(predicted, probabilities, strict=True)
+            f"predicted {label} ({probability:.0%})"
+            for label, probability in zip(predicted, probabilities, strict=True)
         ]
         if len(np.unique(targets)) > 1 and (targets != predicted).any():
-            titles = [f"for {one}: {title}" for one, title in zip(targets, titles, strict=True)]
-        true = None if y is None else [str(one) for one in y]
+            titles = [f"for {label}: {title}" for label, title in zip(targets, titles, strict=True)]
+        true = None if y is None else [str(label) for label in y]
     else:
         rows = np.arange(len(targets))
         shape = (len(targets), -1)
-        titles = [f"predicted {one:.3g}" for one in predicted.reshape(shape)[rows, targets]]
+        titles = [f"predicted {value:.3g}" for value in predicted.reshape(shape)[rows, targets]]
         true = None
         if y is not None:
-            true = [f"{one:.3g}" for one in y.reshape(shape)[rows, targets]]
+            true = [f"{value:.3g}" for value in y.reshape(shape)[rows, targets]]
     if true is None:
         return titles
-    return [f"{title}, true {one}" for title, one in zip(titles, true, strict=True)]
+    return [f"{title}, true {text}" for title, text in zip(titles, true, strict=True)]

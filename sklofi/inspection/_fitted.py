@@ -1,8 +1,9 @@
-"""The fitted LoFI estimator that somebody wants to look into."""
+"""Check the fitted estimator that is inspected, and the numbers of its masks."""
 
 from __future__ import annotations
 
 from numbers import Integral
+from typing import Any
 
 from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
@@ -10,8 +11,26 @@ from sklearn.utils.validation import check_is_fitted
 from sklofi._lofi import BaseLoFI
 
 
-def fitted_lofi(estimator):
-    """The fitted LoFI estimator that somebody wants to look into, perhaps found by a search."""
+def fitted_lofi(estimator: Any) -> BaseLoFI:
+    """Return a fitted LoFI estimator, or the one that a fitted search has found.
+
+    Parameters
+    ----------
+    estimator : LoFIClassifier, LoFIRegressor, or a fitted search for one
+        The fitted estimator.
+
+    Returns
+    -------
+    fitted : LoFIClassifier or LoFIRegressor
+        The estimator that can be inspected.
+
+    Raises
+    ------
+    NotFittedError
+        If it is not fitted.
+    TypeError
+        If there is no LoFI estimator.
+    """
     if isinstance(estimator, type):
         raise TypeError(f"{estimator.__name__} is a class; pass a fitted estimator.")
     check_is_fitted(estimator)
@@ -26,8 +45,8 @@ def fitted_lofi(estimator):
     return found
 
 
-def check_place(estimator, layer, mask=0):
-    """Check that a fitted estimator has such a mask."""
+def check_mask(estimator: BaseLoFI, layer: int, mask: int = 0) -> None:
+    """Check that a fitted estimator has a mask of these numbers."""
     layers = estimator.module_.layers
     check_scalar(layer, "layer", Integral, min_val=0, max_val=len(layers) - 1)
     check_scalar(mask, "mask", Integral, min_val=0, max_val=len(layers[0].temperature) - 1)

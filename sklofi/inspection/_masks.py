@@ -1,4 +1,4 @@
-"""What the masks of a fitted estimator are made of, and which of them matter."""
+"""The masks of a fitted estimator: what they are made of, and which of them matter."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from sklofi.graphs._graph_set import GraphSet
 from sklofi.graphs._input import as_graph_set
 from sklofi.graphs._networkx import check_graph_list
 from sklofi.graphs._segments import segments_of
-from sklofi.inspection._fitted import check_place, fitted_lofi
+from sklofi.inspection._fitted import check_mask, fitted_lofi
 from sklofi.training._egonet_batches import EgonetBatch
 
 
@@ -36,7 +36,7 @@ def mask_importance(
     n_resamples: int = 30,
     random_state: int | np.random.RandomState | None = None,
 ) -> Bunch:
-    """How much worse predictions get without each mask.
+    """Measure how much worse predictions get without each mask.
 
     The output of one mask after the other is set to zero at all nodes, and all that comes
     after it is computed anew. Importances of masks that say the same are small, as each of
@@ -98,7 +98,7 @@ def mask_importance(
     if not (scoring is None or isinstance(scoring, str) or callable(scoring)):
         raise TypeError(f"scoring has to be one score, a str or a callable, got {scoring!r}.")
     layers = list(range(len(module.layers))) if layer is None else [layer]
-    check_place(estimator, layers[0])
+    check_mask(estimator, layers[0])
     graphs, y, weight = estimator._check_data(X, y, None, reset=False)
     dataset = estimator._dataset(graphs, y)
 
@@ -113,7 +113,7 @@ def mask_importance(
 
     samples = _bootstrap(estimator._strata(y), n_resamples, check_random_state(random_state))
     if scoring is None:
-        losses = np.array([_losses(estimator, one, dataset.y) for one in (outputs, *ablated)])
+        losses = np.array([_losses(estimator, values, dataset.y) for values in (outputs, *ablated)])
         counts = np.array([np.bincount(rows, minlength=len(y)) for rows in samples])
         # (1 + n_masks, 1 + n_resamples)
         scores = -(losses * weight) @ counts.T / (counts @ weight)
@@ -122,8 +122,8 @@ def mask_importance(
         scorer = check_scoring(estimator, scoring=scoring)
         scores = np.array(
             [
-                [scorer(FixedOutputs(estimator, one), rows, y[rows]) for rows in samples]
-                for one in (outputs, *ablated)
+                [scorer(FixedOutputs(estimator, values), rows, y[rows]) for rows in samples]
+                for values in (outputs, *ablated)
             ]
         )
         baseline = scores[0, 0]
@@ -141,8 +141,8 @@ def mask_importance(
 def _bootstrap(
     strata: NDArray[Any], n_resamples: int, random_state: np.random.RandomState
 ) -> NDArray[np.int64]:
-    """Numbers of graphs: first all of them, then as many of each stratum, at random."""
-    parts = [np.flatnonzero(strata == one) for one in np.unique(strata)]
+    """Return rows of numbers of graphs: all of them, then as many of each stratum, at random."""
+    parts = [np.flatnonzero(strata == stratum) for stratum in np.unique(strata)]
     drawn = [
         np.concatenate([part[None], random_state.choice(part, (n_resamples, len(part)))])
         for part in parts
@@ -151,7 +151,7 @@ def _bootstrap(
 
 
 def _outputs_without(module: Any, batch: EgonetBatch, outputs: list[Tensor], layers: Any) -> Tensor:
-    """Outputs of the graphs without each mask, of shape (n_masks, n_graphs, n_outputs)."""
+    """Return the outputs of graphs without each mask, of shape (n_masks, n_graphs, n_outputs)."""
     changed = []
     for depth in layers:
         for mask in range(outputs[depth].shape[1]):
@@ -164,9 +164,9 @@ def _outputs_without(module: Any, batch: EgonetBatch, outputs: list[Tensor], lay
 
 
 def _losses(estimator: BaseLoFI, outputs: Tensor, y: Tensor) -> NDArray[np.float64]:
-    """The loss of each graph."""
-    losses = estimator.net_.criterion_(outputs.double(), y if y.ndim == 1 else y.double())
-    return (losses if losses.ndim == 1 else losses.mean(dim=1)).numpy()
+    """Return the loss of each graph."""
+    losses: Tensor = estimator.net_.criterion_(outputs.double(), y if y.ndim == 1 else y.double())
+    return np.asarray(losses if losses.ndim == 1 else losses.mean(dim=1))
 
 
 class FixedOutputs(BaseEstimator):
@@ -178,11 +178,11 @@ class FixedOutputs(BaseEstimator):
         if is_classifier(estimator):
             self.classes_ = estimator.classes_
 
-    def predict(self, X: NDArray[np.int64]) -> NDArray[Any]:
+    def predict(self, X: NDArray[np.int64]) -> Any:
         return self.estimator._predictions(self.outputs[X])
 
     @available_if(lambda self: is_classifier(self.estimator))
-    def predict_proba(self, X: NDArray[np.int64]) -> NDArray[np.float64]:
+    def predict_proba(self, X: NDArray[np.int64]) -> Any:
         return self.estimator._probabilities(self.outputs[X])
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -193,7 +193,7 @@ class FixedOutputs(BaseEstimator):
 
 
 def read_mask(estimator: Any, layer: int = 0, mask: int = 0) -> Bunch:
-    """What a mask looks for: its words by name, and how often it expects them.
+    """Return what a mask looks for: its words by name, and how often it expects them.
 
     Parameters
     ----------
@@ -224,9 +224,22 @@ def read_mask(estimator: Any, layer: int = 0, mask: int = 0) -> Bunch:
             assigned to each word.
         temperature : float
             How sharply nodes are assigned: at 0 to all words alike.
+
+    Examples
+    --------
+    >>> from sklofi import LoFIClassifier
+    >>> from sklofi.datasets import make_motif_graphs
+    >>> from sklofi.inspection import read_mask
+    >>> graphs, y = make_motif_graphs(100, random_state=0)
+    >>> classifier = LoFIClassifier(max_epochs=5, n_words=4, random_state=0).fit(graphs, y)
+    >>> reading = read_mask(classifier, layer=0, mask=3)
+    >>> reading.input_names
+    ['C', 'H', 'N', 'O', 'S']
+    >>> reading.similarities.shape
+    (4, 5)
     """
     estimator = fitted_lofi(estimator)
-    check_place(estimator, layer, mask)
+    check_mask(estimator, layer, mask)
     module = estimator.module_.layers[layer]
     with torch.no_grad():
         words = F.normalize(module.dictionary[mask], dim=-1).cpu().double().numpy()
@@ -252,7 +265,7 @@ def _input_names(estimator: BaseLoFI, layer: int) -> list[str]:
 
 
 def best_egonets(estimator: Any, X: Any, layer: int = 0, mask: int = 0, k: int = 5) -> Bunch:
-    """The egonets that fit a mask best, among those of given graphs.
+    """Find the egonets of given graphs that fit a mask best.
 
     What a mask of layer ``l`` sees of a node are all nodes within ``(l + 1) * radius``
     steps. Of egonets that the network cannot tell apart one is returned.
@@ -286,21 +299,32 @@ def best_egonets(estimator: Any, X: Any, layer: int = 0, mask: int = 0, k: int =
             The position in `X` of the graph that each egonet is from.
         counts : ndarray of shape (n_egonets,)
             How many egonets like this one there are in `X`.
+
+    Examples
+    --------
+    >>> from sklofi import LoFIClassifier
+    >>> from sklofi.datasets import make_motif_graphs
+    >>> from sklofi.inspection import best_egonets
+    >>> graphs, y = make_motif_graphs(100, random_state=0)
+    >>> classifier = LoFIClassifier(max_epochs=5, random_state=0).fit(graphs, y)
+    >>> best = best_egonets(classifier, graphs, layer=0, mask=3, k=2)
+    >>> len(best.egonets), bool(best.scores[0] >= best.scores[1])
+    (2, True)
     """
     estimator = fitted_lofi(estimator)
-    check_place(estimator, layer, mask)
+    check_mask(estimator, layer, mask)
     check_scalar(k, "k", Integral, min_val=1)
     graphs = as_graph_set(X, estimator.node_label, estimator.node_features)
     z = np.concatenate([*_node_outputs(estimator, graphs, layer)])[:, mask]
-    class_of = node_colors(graphs, estimator._radius, layer + 1)
+    colors = node_colors(graphs, estimator._radius, layer + 1)
     order = np.argsort(-z, kind="stable")
-    _, first = np.unique(class_of[order], return_index=True)
+    _, first = np.unique(colors[order], return_index=True)
     nodes = order[np.sort(first)[:k]]
     positions = segments_of(graphs.node_offsets, nodes)
-    own = X if isinstance(X, GraphSet) else check_graph_list(X)
+    originals = X if isinstance(X, GraphSet) else check_graph_list(X)
     egonets, centers = [], []
     for node, position in zip(nodes, positions.tolist(), strict=True):
-        graph: Any = own[position]
+        graph: Any = originals[position]
         center = list(graph)[node - graphs.node_offsets[position]]
         egonets.append(graph.subgraph(_within(graph, center, (layer + 1) * estimator._radius)))
         centers.append(center)
@@ -309,12 +333,12 @@ def best_egonets(estimator: Any, X: Any, layer: int = 0, mask: int = 0, k: int =
         scores=z[nodes],
         centers=centers,
         graphs=positions,
-        counts=np.bincount(class_of)[class_of[nodes]],
+        counts=np.bincount(colors)[colors[nodes]],
     )
 
 
 def _node_outputs(estimator: BaseLoFI, graphs: Any, layer: int) -> Iterator[NDArray[np.float32]]:
-    """Outputs of a layer at all nodes, in their order, in pieces."""
+    """Yield the outputs of a layer at all nodes, in their order, in pieces."""
     max_rows = estimator.net_.iterator_valid__max_rows
     with torch.no_grad():
         for batch in estimator._node_batches(graphs, max_rows=max_rows):
@@ -323,7 +347,7 @@ def _node_outputs(estimator: BaseLoFI, graphs: Any, layer: int) -> Iterator[NDAr
 
 
 def _within(graph: Any, center: Hashable, n_steps: int) -> set[Hashable]:
-    """The nodes that can be reached in some steps, along the edges of directed graphs."""
+    """Return the nodes that can be reached in some steps, along the edges of directed graphs."""
     found, frontier = {center}, {center}
     for _ in range(n_steps):
         frontier = {other for node in frontier for other in graph[node]} - found

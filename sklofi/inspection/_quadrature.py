@@ -176,7 +176,8 @@ class _Points:
     def values_at(self, t: float) -> Floats:
         """Values at one end of all paths."""
         is_there = self.t == t
-        return self.value[is_there][np.argsort(self.path[is_there])]
+        values: Floats = self.value[is_there][np.argsort(self.path[is_there])]
+        return values
 
 
 def _worst(steps: _Steps, is_bad: NDArray[np.bool_], room: Ints) -> Ints:

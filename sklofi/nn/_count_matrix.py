@@ -14,6 +14,40 @@ from torch.nn import functional as F
 _SUM = 0
 
 
+def take_rows(offsets: Tensor, segments: Tensor) -> tuple[Tensor, Tensor]:
+    """Positions of the items of some segments of a flat array, and their new offsets.
+
+    >>> take_rows(torch.tensor([0, 2, 5, 6]), torch.tensor([2, 0]))
+    (tensor([5, 0, 1]), tensor([0, 1, 3]))
+    """
+    starts = offsets[segments].long()
+    lengths = offsets[segments + 1].long() - starts
+    taken = F.pad(lengths.cumsum(0), (1, 0))
+    shift = (starts - taken[:-1]).repeat_interleave(lengths)
+    return torch.arange(len(shift), device=shift.device) + shift, taken
+
+
+def refuse_second_derivatives() -> None:
+    # Autograd records a backward only for create_graph=True.
+    if torch.is_grad_enabled():
+        raise RuntimeError(
+            "A CountMatrix has no second derivatives (create_graph=True); a LoFILayer has them"
+            " if egonets are a sparse tensor."
+        )
+
+
+class _Product(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, matrix: CountMatrix, x: Tensor) -> Tensor:
+        ctx.matrix = matrix
+        return matrix.sum_rows(x)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[None, Tensor]:
+        refuse_second_derivatives()
+        return None, ctx.matrix.sum_rows_backward(gradient)
+
+
 @dataclass(frozen=True, eq=False)
 class CountMatrix:
     """Sparse matrix of counts, for products with dense matrices that have gradients.
@@ -35,6 +69,16 @@ class CountMatrix:
 
     transposed : CountMatrix, default=None
         The same matrix, transposed; only gradients need it.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> import torch
+    >>> from sklofi.nn import CountMatrix
+    >>> counts = CountMatrix.from_scipy(sp.csr_array([[1, 2], [0, 1]]))
+    >>> counts @ torch.tensor([[1.0], [10.0]])
+    tensor([[21.],
+            [10.]])
     """
 
     offsets: Tensor
@@ -44,7 +88,18 @@ class CountMatrix:
 
     @classmethod
     def from_scipy(cls, matrix: Any) -> CountMatrix:
-        """Convert a scipy.sparse matrix or array."""
+        """Convert a scipy.sparse matrix or array.
+
+        Parameters
+        ----------
+        matrix : scipy.sparse matrix or array
+            The counts.
+
+        Returns
+        -------
+        counts : CountMatrix
+            The same matrix, with its transpose.
+        """
 
         def convert(csr: Any, transposed: CountMatrix | None = None) -> CountMatrix:
             return cls(
@@ -60,9 +115,22 @@ class CountMatrix:
         return len(self.offsets) - 1
 
     def __matmul__(self, x: Tensor) -> Tensor:
-        return _Product.apply(self, x)
+        product: Tensor = _Product.apply(self, x)  # type: ignore[no-untyped-call]
+        return product
 
     def to(self, device: str | torch.device) -> CountMatrix:
+        """Move the matrix to a device.
+
+        Parameters
+        ----------
+        device : str or torch.device
+            Where to.
+
+        Returns
+        -------
+        counts : CountMatrix
+            The same matrix there.
+        """
         return CountMatrix(
             self.offsets.to(device),
             self.columns.to(device),
@@ -71,22 +139,59 @@ class CountMatrix:
         )
 
     def rows(self) -> Tensor:
-        """Row of each entry."""
+        """Return the row of each entry.
+
+        Returns
+        -------
+        rows : Tensor of shape (n_entries,)
+            Rows, ascending.
+        """
         rows = torch.arange(len(self), device=self.offsets.device)
         return rows.repeat_interleave(self.offsets.diff(), output_size=len(self.columns))
 
     def row_sums(self) -> Tensor:
-        """Sum of the entries of each row."""
+        """Return the sum of the entries of each row.
+
+        Returns
+        -------
+        sums : Tensor of shape (n_rows,)
+            The sums.
+        """
         return self.counts.new_zeros(len(self)).index_add(0, self.rows(), self.counts)
 
     def column_sums(self, row_weights: Tensor, n_columns: int) -> Tensor:
-        """Sum of the entries of each column, with weights for the rows."""
+        """Return the sum of the entries of each column, with weights for the rows.
+
+        Parameters
+        ----------
+        row_weights : Tensor of shape (n_rows,)
+            Weights of the rows.
+
+        n_columns : int
+            Number of columns.
+
+        Returns
+        -------
+        sums : Tensor of shape (n_columns,)
+            The sums, in double precision.
+        """
         # In 64 bits, so that the order of the rows does not matter.
         entries = self.counts.double() * row_weights.double()[self.rows()]
         return entries.new_zeros(n_columns).index_add(0, self.columns, entries)
 
     def scale_columns(self, factors: Tensor) -> CountMatrix:
-        """The same matrix with a factor for each column, without its transpose."""
+        """Return the same matrix with a factor for each column, without its transpose.
+
+        Parameters
+        ----------
+        factors : Tensor of shape (n_columns,)
+            The factors.
+
+        Returns
+        -------
+        scaled : CountMatrix
+            The scaled matrix.
+        """
         counts = self.counts * factors[self.columns]
         return CountMatrix(self.offsets, self.columns, counts)
 
@@ -118,7 +223,18 @@ class CountMatrix:
         )
 
     def pieces(self, n_rows: int) -> list[CountMatrix]:
-        """The same matrix in pieces of some rows each."""
+        """Return the same matrix in pieces of some rows each, without transposes.
+
+        Parameters
+        ----------
+        n_rows : int
+            The most rows of a piece.
+
+        Returns
+        -------
+        pieces : list of CountMatrix
+            The rows one after the other.
+        """
         if len(self) <= n_rows:
             return [self]
         starts = [*range(0, len(self), n_rows), len(self)]
@@ -132,7 +248,18 @@ class CountMatrix:
         ]
 
     def sum_rows(self, x: Tensor) -> Tensor:
-        """The product itself, without gradients."""
+        """Return the product with a dense matrix, without gradients.
+
+        Parameters
+        ----------
+        x : Tensor of shape (n_columns, n_features)
+            The dense matrix.
+
+        Returns
+        -------
+        product : Tensor of shape (n_rows, n_features)
+            The product.
+        """
         # Of all ways to write this in torch, the fastest on CPU (benchmarks/bench_sparse.py).
         # Not through torch.nn.functional, whose checks take as long as a small product.
         return torch.embedding_bag(
@@ -145,41 +272,18 @@ class CountMatrix:
         )[0]
 
     def sum_rows_backward(self, gradient: Tensor) -> Tensor:
-        """Gradient of the product with respect to the dense matrix."""
+        """Return the gradient of the product with respect to the dense matrix.
+
+        Parameters
+        ----------
+        gradient : Tensor of shape (n_rows, n_features)
+            The gradient with respect to the product.
+
+        Returns
+        -------
+        gradient : Tensor of shape (n_columns, n_features)
+            The gradient with respect to the dense matrix.
+        """
         if self.transposed is None:
             raise RuntimeError("This CountMatrix was made without its transpose.")
         return self.transposed.sum_rows(gradient.contiguous())
-
-
-def take_rows(offsets: Tensor, segments: Tensor) -> tuple[Tensor, Tensor]:
-    """Positions of the items of some segments of a flat array, and their new offsets.
-
-    >>> take_rows(torch.tensor([0, 2, 5, 6]), torch.tensor([2, 0]))
-    (tensor([5, 0, 1]), tensor([0, 1, 3]))
-    """
-    starts = offsets[segments].long()
-    lengths = offsets[segments + 1].long() - starts
-    taken = F.pad(lengths.cumsum(0), (1, 0))
-    shift = (starts - taken[:-1]).repeat_interleave(lengths)
-    return torch.arange(len(shift), device=shift.device) + shift, taken
-
-
-class _Product(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, matrix: CountMatrix, x: Tensor) -> Tensor:
-        ctx.matrix = matrix
-        return matrix.sum_rows(x)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[None, Tensor]:
-        _refuse_second_derivatives()
-        return None, ctx.matrix.sum_rows_backward(gradient)
-
-
-def _refuse_second_derivatives() -> None:
-    # Autograd records a backward only for create_graph=True.
-    if torch.is_grad_enabled():
-        raise RuntimeError(
-            "A CountMatrix has no second derivatives (create_graph=True); a LoFILayer has them"
-            " if egonets are a sparse tensor."
-        )

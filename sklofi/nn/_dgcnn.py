@@ -7,10 +7,9 @@ from itertools import pairwise
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
-from torch_geometric.nn import SimpleConv
-from torch_geometric.utils import add_self_loops
 
-from sklofi.nn._flat import FlatGraphs, FlatNetwork, Perceptron
+from sklofi.nn._flat import FlatGraphs, Perceptron
+from sklofi.nn._pyg import PyGNetwork
 
 # With fewer rows, nothing is left of them after pooling in pairs and windows of five.
 FEWEST_SORTED = 10
@@ -27,7 +26,7 @@ N_CHANNELS = (16, 32)  # of the two convolutions over the sorted nodes
 SORTED_DECIMALS = 7
 
 
-class DGCNN(FlatNetwork):
+class DGCNN(PyGNetwork):
     r"""Graph convolutions, sorted nodes, and convolutions along the sorted nodes.
 
     Every layer averages over a node and the nodes with an edge to it,
@@ -65,7 +64,18 @@ class DGCNN(FlatNetwork):
     ----------
     M. Zhang, Z. Cui, M. Neumann, Y. Chen. An End-to-End Deep Learning Architecture for Graph
     Classification. AAAI 2018.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sklofi.nn import DGCNN, FlatGraphs
+    >>> edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])  # a path of three nodes
+    >>> graphs = FlatGraphs(torch.eye(3), edges, torch.zeros(3, dtype=torch.int64), n_graphs=1)
+    >>> DGCNN(n_features=3, n_outputs=2).eval()(graphs).shape
+    torch.Size([1, 2])
     """
+
+    pyg_layers = ("SimpleConv",)
 
     def __init__(
         self,
@@ -78,6 +88,8 @@ class DGCNN(FlatNetwork):
         n_dense: int = 128,
         dropout: float = 0.5,
     ) -> None:
+        from torch_geometric.nn import SimpleConv
+
         super().__init__()
         self.dropout = dropout
         self.n_sorted = max(n_sorted, FEWEST_SORTED)
@@ -95,17 +107,44 @@ class DGCNN(FlatNetwork):
         self.numbers_per_edge = 2 * n_described
 
     def embed(self, graphs: FlatGraphs, generator: torch.Generator | None = None) -> Tensor:
+        """Return the vectors of graphs, the input of the head.
+
+        Parameters
+        ----------
+        graphs : FlatGraphs
+            The graphs.
+
+        generator : torch.Generator, default=None
+            Source of the dropout; None is torch's global generator.
+
+        Returns
+        -------
+        embedding : Tensor of shape (n_graphs, n_embedding)
+            Vectors of graphs.
+        """
         rows = sorted_rows(self.describe(graphs), graphs, self.n_sorted)
         x = torch.relu(self.row(rows)).transpose(1, 2)  # (n_graphs, n_channels, n_sorted)
         x = torch.relu(self.window(F.max_pool1d(x, 2)))  # (n_graphs, n_channels, n_windows)
         return x.flatten(1)
 
     def describe(self, graphs: FlatGraphs) -> Tensor:
-        """Outputs of all layers side by side, of shape (n_nodes, n_layers * n_hidden + 1).
+        """Return the outputs of all layers side by side.
 
-        In double precision: a small error in the channel that nodes are sorted by can swap
+        They are in double precision: a small error in the channel that nodes are sorted by can swap
         two of them, and that is not a small error any more.
+
+        Parameters
+        ----------
+        graphs : FlatGraphs
+            The graphs.
+
+        Returns
+        -------
+        described : Tensor of shape (n_nodes, n_layers * n_hidden + 1)
+            Channels of the nodes.
         """
+        from torch_geometric.utils import add_self_loops
+
         edge_index, _ = add_self_loops(graphs.edge_index, num_nodes=len(graphs.x))
         x = graphs.x.double()
         outputs = []

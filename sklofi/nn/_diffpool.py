@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from math import ceil
 from typing import Any
@@ -9,14 +10,15 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
-from torch_geometric.nn import DenseSAGEConv, SAGEConv, SimpleConv
 
-from sklofi.nn._flat import FlatGraphs, FlatNetwork, Norm, Outputs, Perceptron, pool
+from sklofi.nn._flat import FlatGraphs, Outputs, Perceptron, pool
+from sklofi.nn._norm import Norm
+from sklofi.nn._pyg import PyGNetwork
 
 DENSE_POOLINGS: dict[str, Any] = {"sum": torch.sum, "mean": torch.mean, "max": torch.amax}
 
 
-class DiffPool(FlatNetwork):
+class DiffPool(PyGNetwork):
     r"""GraphSAGE, whose nodes are merged into clusters level by level.
 
     On each level :math:`l`, one stack of GraphSAGE layers describes the nodes and another
@@ -76,7 +78,18 @@ class DiffPool(FlatNetwork):
     ----------
     R. Ying, J. You, C. Morris, X. Ren, W. L. Hamilton, J. Leskovec. Hierarchical Graph
     Representation Learning with Differentiable Pooling. NeurIPS 2018.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sklofi.nn import DiffPool, FlatGraphs
+    >>> edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])  # a path of three nodes
+    >>> graphs = FlatGraphs(torch.eye(3), edges, torch.zeros(3, dtype=torch.int64), n_graphs=1)
+    >>> DiffPool(n_features=3, n_outputs=2).eval()(graphs).shape
+    torch.Size([1, 2])
     """
+
+    pyg_layers = ("SAGEConv", "SimpleConv")
 
     def __init__(
         self,
@@ -94,6 +107,8 @@ class DiffPool(FlatNetwork):
         dropout: float = 0.0,
         penalty: float = 1.0,
     ) -> None:
+        from torch_geometric.nn import DenseSAGEConv, SAGEConv, SimpleConv
+
         super().__init__()
         self.dropout = dropout
         self.pooling = pooling
@@ -118,15 +133,59 @@ class DiffPool(FlatNetwork):
         self.numbers_per_edge = 2 * (n_features + sum(hidden)) + n_clusters
 
     def forward(self, graphs: FlatGraphs, generator: torch.Generator | None = None) -> Outputs:
+        """Return the outputs of graphs, and in training the penalty.
+
+        Parameters
+        ----------
+        graphs : FlatGraphs
+            The graphs.
+
+        generator : torch.Generator, default=None
+            Source of the dropout; None is torch's global generator.
+
+        Returns
+        -------
+        outputs : Tensor of shape (n_graphs, n_outputs), or tuple
+            Logits of classes, or values of regression; in training a tuple of them and the penalty.
+        """
         embedding, penalty = self.levels(graphs)
         outputs = self.head(embedding, generator)
         return (outputs, self.penalty * penalty) if self.training else outputs
 
     def embed(self, graphs: FlatGraphs, generator: torch.Generator | None = None) -> Tensor:
+        """Return the vectors of graphs, the input of the head.
+
+        Parameters
+        ----------
+        graphs : FlatGraphs
+            The graphs.
+
+        generator : torch.Generator, default=None
+            Source of the dropout; None is torch's global generator.
+
+        Returns
+        -------
+        embedding : Tensor of shape (n_graphs, n_embedding)
+            Vectors of graphs.
+        """
         return self.levels(graphs)[0]
 
     def levels(self, graphs: FlatGraphs) -> tuple[Tensor, Tensor]:
-        """The vectors of graphs, and the penalty, which is 0 unless in training."""
+        """Return the vectors of graphs, and the penalty.
+
+        Parameters
+        ----------
+        graphs : FlatGraphs
+            The graphs.
+
+        Returns
+        -------
+        embedding : Tensor of shape (n_graphs, n_embedding)
+            Vectors of graphs.
+
+        penalty : Tensor of shape ()
+            The penalty, which is 0 unless in training.
+        """
         weight = graphs.node_weight()
         z = self.describers[0](graphs.x, graphs.edge_index, weight)  # (n_nodes, n_described)
         vectors, penalty = [pool(z, graphs, self.pooling)], z.new_zeros(())
@@ -142,14 +201,15 @@ class DiffPool(FlatNetwork):
                 entropy = pool(-(s * log_s).sum(1, keepdim=True), graphs, "mean")
                 # Graph by graph: padded to the size of the largest, there would be far more nodes.
                 parts = torch.cat([z, self.neighbors(s, graphs.edge_index), s], 1)
-                pairs = zip(s.split(n_nodes), parts.split(n_nodes), strict=True)
+                pairs = zip(torch.split(s, n_nodes), torch.split(parts, n_nodes), strict=True)
                 merged = torch.stack([shares.mT @ part for shares, part in pairs])
             else:
                 entropy = -(s * log_s).sum(2).mean(1)
                 sizes, links = torch.full_like(sizes, s.shape[1]), adjacency.square().sum((1, 2))
                 merged = s.mT @ torch.cat([z, adjacency @ s, s], 2)
             # Entry (i, j) of an adjacency is what cluster i gets from j.
-            x, adjacency, overlap = merged.split([z.shape[-1], s.shape[-1], s.shape[-1]], 2)
+            widths = [z.shape[-1], s.shape[-1], s.shape[-1]]
+            x, adjacency, overlap = torch.split(merged, widths, 2)
             if self.training:
                 square = overlap.square().sum((1, 2)) + links
                 square = square - 2 * adjacency.diagonal(0, 1, 2).sum(1)
@@ -171,9 +231,7 @@ class SageStack(nn.Module):
     The convolution is that of PyTorch Geometric for a list of edges or for dense matrices.
     """
 
-    def __init__(
-        self, convolution: type[SAGEConv] | type[DenseSAGEConv], widths: list[int]
-    ) -> None:
+    def __init__(self, convolution: Callable[[int, int], nn.Module], widths: list[int]) -> None:
         super().__init__()
         self.layers = nn.ModuleList(convolution(*shape) for shape in pairwise(widths))
         self.norms = nn.ModuleList(Norm(width) for width in widths[1:-1])

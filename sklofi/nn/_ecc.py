@@ -6,7 +6,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from sklofi.nn._flat import FlatGraphs, Norm, Perceptron, StackedNetwork, widths
+from sklofi.nn._flat import FlatGraphs, Perceptron
+from sklofi.nn._norm import Norm
+from sklofi.nn._stacked import StackedNetwork, widths
 
 
 class ECCLayer(nn.Module):
@@ -37,11 +39,14 @@ class ECCLayer(nn.Module):
         edge_kinds: Tensor,
         weight: Tensor | None = None,
     ) -> Tensor:
-        return self.norm(self.convolve(x, edge_index, edge_features, edge_kinds), weight)
+        x = self.convolve(x, edge_index, edge_features, edge_kinds)  # (n_nodes, n_outputs)
+        normed: Tensor = self.norm(x, weight)
+        return normed
 
     def convolve(
         self, x: Tensor, edge_index: Tensor, edge_features: Tensor, edge_kinds: Tensor
     ) -> Tensor:
+        """Return the convolved nodes, of shape (n_nodes, n_outputs)."""
         source, target = edge_index
         mixture = torch.relu(self.mixture(edge_features))
         mixture = F.pad(mixture, (0, 1), value=1.0)  # (n_kinds, n_filters)
@@ -54,7 +59,9 @@ class ECCLayer(nn.Module):
             messages = torch.einsum("ek,eko->eo", mixture.index_select(0, edge_kinds), filtered)
         total = x.new_zeros(len(x), self.filters.shape[2]).index_add(0, target, messages)
         n_neighbors = torch.bincount(target, minlength=len(x)).clamp(min=1)
-        return total / n_neighbors[:, None] + self.root(x)
+        mean = total / n_neighbors[:, None]  # (n_nodes, n_outputs)
+        of_node: Tensor = self.root(x)  # (n_nodes, n_outputs)
+        return mean + of_node
 
 
 def filter_nodes(x: Tensor, filters: Tensor) -> Tensor:
@@ -105,6 +112,15 @@ class ECC(StackedNetwork):
     ----------
     M. Simonovsky, N. Komodakis, Dynamic Edge-Conditioned Filters in Convolutional Neural
     Networks on Graphs, CVPR 2017.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sklofi.nn import ECC, FlatGraphs
+    >>> edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])  # a path of three nodes
+    >>> graphs = FlatGraphs(torch.eye(3), edges, torch.zeros(3, dtype=torch.int64), n_graphs=1)
+    >>> ECC(n_features=3, n_outputs=2).eval()(graphs).shape
+    torch.Size([1, 2])
     """
 
     def __init__(
@@ -133,6 +149,18 @@ class ECC(StackedNetwork):
         )
 
     def edges(self, graphs: FlatGraphs) -> tuple[Tensor | None, ...]:
+        """Return what the layers are given beside the nodes, the same for all of them.
+
+        Parameters
+        ----------
+        graphs : FlatGraphs
+            The graphs.
+
+        Returns
+        -------
+        edges : tuple
+            Edges, the features of each kind of edge, the kind of each edge, and weights of nodes.
+        """
         features, kinds = graphs.edge_features, graphs.edge_kinds
         if features is None or kinds is None:
             features, kinds = graphs.x.new_ones(1, 1), torch.zeros_like(graphs.edge_index[0])

@@ -8,11 +8,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from sklofi.nn._choices import HISTOGRAM_KERNELS, check_choice
 from sklofi.nn._count_matrix import CountMatrix
-from sklofi.nn._lofi_autograd import PIECE_SIZE, fast_lofi
-
-HISTOGRAM_KERNELS = ("intersection", "l1")
-
+from sklofi.nn._drawing import draw, next_keys
+from sklofi.nn._lofi_autograd import fast_lofi
 
 # Cosines lie in [-1, 1]: at a temperature of 1 a node would start out spread almost
 # evenly over the words, and histograms would hold little but the size of an egonet.
@@ -22,6 +21,11 @@ INITIAL_TEMPERATURE = 5.0
 # How far from the data it was drawn from a parameter starts, as a share of its size: masks
 # that were drawn from the same egonet have to be able to part.
 INITIAL_NOISE = 0.5
+
+
+def tensor_options(generator: torch.Generator | None, dtype: torch.dtype | None) -> dict[str, Any]:
+    """Return device and dtype of tensors that a generator fills, whatever torch's defaults."""
+    return {"device": None if generator is None else generator.device, "dtype": dtype}
 
 
 class LoFILayer(nn.Module):
@@ -60,16 +64,29 @@ class LoFILayer(nn.Module):
         generator.
 
     dtype : torch.dtype, default=None
-        Of the parameters; None is torch's default.
+        Type of the parameters; None is torch's default.
 
     Attributes
     ----------
     dictionary : Parameter of shape (n_masks, n_words, n_features)
+        The words of each mask.
 
     histogram : Parameter of shape (n_masks, n_words)
-        Non-negative; :meth:`clip_histogram_` restores this after an optimizer's step.
+        The learned histogram of each mask. It is non-negative; :meth:`clip_histogram_` restores
+        this after an optimizer's step.
 
     temperature : Parameter of shape (n_masks,)
+        How sharply nodes are assigned to words.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sklofi.nn import LoFILayer
+    >>> layer = LoFILayer(n_features=3, n_masks=4, n_words=2)
+    >>> x = torch.eye(3)  # a path of three nodes, each with another label
+    >>> egonets = torch.tensor([[1.0, 1.0, 0.0], [1.0, 1.0, 1.0], [0.0, 1.0, 1.0]])
+    >>> layer(x, egonets.to_sparse()).shape
+    torch.Size([3, 4])
     """
 
     def __init__(
@@ -83,16 +100,23 @@ class LoFILayer(nn.Module):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        _check_choice("kernel", kernel, HISTOGRAM_KERNELS)
+        check_choice("kernel", kernel, HISTOGRAM_KERNELS)
         self.kernel = kernel
-        kind = _kind(generator, dtype)
-        self.dictionary = nn.Parameter(torch.empty(n_masks, n_words, n_features, **kind))
-        self.histogram = nn.Parameter(torch.empty(n_masks, n_words, **kind))
-        self.temperature = nn.Parameter(torch.empty(n_masks, **kind))
+        options = tensor_options(generator, dtype)
+        self.dictionary = nn.Parameter(torch.empty(n_masks, n_words, n_features, **options))
+        self.histogram = nn.Parameter(torch.empty(n_masks, n_words, **options))
+        self.temperature = nn.Parameter(torch.empty(n_masks, **options))
         self.reset_parameters(generator)
 
     @torch.no_grad()
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """Fill the parameters with initial values.
+
+        Parameters
+        ----------
+        generator : torch.Generator, default=None
+            Source of the values; None is torch's global generator.
+        """
         n_words = self.histogram.shape[1]
         self.dictionary.normal_(generator=generator)
         self.histogram.uniform_(0, 2 / n_words, generator=generator)
@@ -124,7 +148,7 @@ class LoFILayer(nn.Module):
             How often each egonet occurs.
 
         keys : Tensor of shape (n_nodes,)
-            Numbers that tell nodes apart, whatever their order; see :func:`draw`.
+            Numbers that tell nodes apart, whatever their order.
 
         generator : torch.Generator, default=None
             Source of what is drawn; None is torch's global generator.
@@ -132,26 +156,40 @@ class LoFILayer(nn.Module):
         n_masks, _, n_features = self.dictionary.shape
         member_counts = egonets.column_sums(egonet_counts, len(x))
         words = x[draw(member_counts, keys, self.histogram.numel(), generator)]
-        kind = _kind(generator, self.dictionary.dtype)
-        noise = torch.empty(self.dictionary.shape, **kind).normal_(generator=generator)
+        options = tensor_options(generator, self.dictionary.dtype)
+        noise = torch.empty(self.dictionary.shape, **options).normal_(generator=generator)
         self.dictionary.copy_(noise * (INITIAL_NOISE * n_features**-0.5))
         self.dictionary.add_(F.normalize(words, dim=-1).view_as(self.dictionary))
 
-        factor = torch.empty(self.histogram.shape, **kind)
+        factor = torch.empty(self.histogram.shape, **options)
         factor.uniform_(1 - INITIAL_NOISE, 1 + INITIAL_NOISE, generator=generator)
         self.histogram.copy_(factor)
         drawn = draw(egonet_counts, next_keys(keys, egonets), n_masks, generator)
         for mask, egonet in enumerate(drawn.tolist()):
             members = slice(*egonets.offsets[egonet : egonet + 2].tolist())
-            own = slice(mask, mask + 1)
-            assignment = self.assign(x[egonets.columns[members]], own)[:, 0]
-            self.histogram[mask] *= egonets.counts[members].to(x.dtype) @ assignment
+            s = self.assign(x[egonets.columns[members]], slice(mask, mask + 1))[:, 0]
+            self.histogram[mask] *= egonets.counts[members].to(x.dtype) @ s
 
     def assign(self, x: Tensor, masks: slice = slice(None)) -> Tensor:
-        """Soft assignment of nodes to words, of shape (n_nodes, n_masks, n_words)."""
-        x = F.normalize(x, dim=-1)  # (n_nodes, n_features)
+        """Return the soft assignment of nodes to words.
+
+        Parameters
+        ----------
+        x : Tensor of shape (n_nodes, n_features)
+            Features of nodes.
+
+        masks : slice, default=slice(None)
+            Which masks; by default all of them.
+
+        Returns
+        -------
+        s : Tensor of shape (n_nodes, n_masks, n_words)
+            Shares of each node in the words of each mask, which add up to one.
+        """
         words = F.normalize(self.dictionary[masks], dim=-1)  # (n_masks, n_words, n_features)
-        cosine = (x @ words.flatten(0, 1).T).unflatten(1, words.shape[:2])
+        x = F.normalize(x, dim=-1)  # (n_nodes, n_features)
+        cosine = x @ words.flatten(0, 1).T  # (n_nodes, n_masks * n_words)
+        cosine = cosine.view(-1, *words.shape[:2])  # (n_nodes, n_masks, n_words)
         return torch.softmax(self.temperature[masks, None] * cosine, dim=-1)
 
     def clip_histogram_(self) -> None:
@@ -179,62 +217,32 @@ class LoFILayer(nn.Module):
         Returns
         -------
         z : Tensor of shape (n_egonets, n_masks)
+            The new feature of each node, the kernel of its egonet and each mask.
         """
         if isinstance(egonets, CountMatrix) and (presence is None or presence.ndim == 1):
             parameters = (self.dictionary, self.histogram, self.temperature)
             return fast_lofi(x, [egonets], self.kernel, [parameters], presence=presence)[0]
-        assignment = self.assign(x)  # (n_nodes, n_masks, n_words)
+        f = self.histogram  # (n_masks, n_words)
+        s = self.assign(x)  # (n_nodes, n_masks, n_words)
         if presence is not None:
-            assignment = assignment * presence.view(len(x), -1, 1)
-        # A node is assigned alike in every egonet that it belongs to, so the histograms
-        # of all egonets are one sparse product.
-        h = (egonets @ assignment.flatten(1)).unflatten(1, self.histogram.shape)
-        difference = (h - self.histogram).abs().sum(-1)  # (n_egonets, n_masks)
+            s = s * presence.view(len(x), -1, 1)  # (n_nodes, n_masks, n_words)
+        # A node is assigned alike in every egonet that it belongs to, so the histograms of all
+        # egonets are one sparse product.
+        h = egonets @ s.flatten(1)  # (n_egonets, n_masks * n_words)
+        h = h.reshape(-1, *f.shape)  # (n_egonets, n_masks, n_words)
+        difference = (h - f).abs().sum(-1)  # (n_egonets, n_masks)
         if self.kernel == "l1":
-            return 1 - difference / 2
-        return (h.sum(-1) + self.histogram.abs().sum(-1) - difference) / 2
+            return 1 - difference / 2  # (n_egonets, n_masks)
+        mass = h.sum(-1) + f.abs().sum(-1)  # (n_egonets, n_masks)
+        return (mass - difference) / 2  # (n_egonets, n_masks)
 
     def extra_repr(self) -> str:
+        """Return the arguments, for the text of the module.
+
+        Returns
+        -------
+        text : str
+            The arguments.
+        """
         n_masks, n_words, n_features = self.dictionary.shape
         return f"{n_features}, {n_masks}, {n_words}, kernel={self.kernel!r}"
-
-
-def _kind(generator: torch.Generator | None, dtype: torch.dtype | None) -> dict[str, Any]:
-    """Device and dtype of tensors that are filled by a generator, whatever torch's defaults."""
-    return {"device": None if generator is None else generator.device, "dtype": dtype}
-
-
-def draw(
-    counts: Tensor, keys: Tensor, n_draws: int, generator: torch.Generator | None = None
-) -> Tensor:
-    """Positions of things, drawn as often as they occur.
-
-    They are drawn along the order of their keys, so that neither their numbering matters
-    nor whether equal ones were merged: only what is there.
-    """
-    order = keys.argsort().cpu()
-    ends = counts.cpu().double()[order].cumsum(0)
-    places = ends.new_empty(n_draws).uniform_(generator=generator) * ends[-1]
-    return order[torch.searchsorted(ends, places, right=True).clamp_max(len(order) - 1)]
-
-
-def first_keys(x: Tensor) -> Tensor:
-    """Numbers that differ where rows do."""
-    directions = torch.linspace(1, 2, x.shape[1], dtype=torch.float64, device=x.device)
-    pieces = x.split(max(1, PIECE_SIZE // x.shape[1]))  # of rows: one number is left of each
-    return torch.cat([torch.sin(directions * (1 + piece.double())).sum(1) for piece in pieces])
-
-
-def next_keys(keys: Tensor, egonets: CountMatrix) -> Tensor:
-    """Numbers that differ where egonets do, from those of their members.
-
-    A mean and a small factor, so that rounding does not grow from layer to layer.
-    """
-    sums = egonets.sum_rows(torch.stack([torch.sin(keys), torch.ones_like(keys)], dim=1))
-    total, size = sums.unbind(1)
-    return 3 * total / size.clamp_min(1) + torch.sin(size)
-
-
-def _check_choice(name: str, value: str, choices: tuple[str, ...]) -> None:
-    if value not in choices:
-        raise ValueError(f"{name} has to be one of {choices}, got {value!r}.")

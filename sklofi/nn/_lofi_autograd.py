@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sklofi.nn._count_matrix import CountMatrix, _refuse_second_derivatives
+from sklofi.nn._count_matrix import CountMatrix, refuse_second_derivatives
 
 LayerParameters = tuple[Tensor, Tensor, Tensor]  # dictionary, histogram, temperature
 
@@ -27,168 +27,7 @@ EPS = 1e-12
 
 
 # Numbers in an array that stays in the cache of a core (2 MiB).
-PIECE_SIZE = 2**19
-
-
-def fast_lofi(
-    x: Tensor,
-    egonets: Sequence[CountMatrix],
-    kernel: str,
-    parameters: Sequence[LayerParameters],
-    graphs: Sequence[CountMatrix] | None = None,
-    between: Sequence[Constants] = (),
-    presence: Tensor | None = None,
-) -> tuple[Tensor, ...]:
-    """The outputs of stacked layers, each by the formula of LoFILayer.
-
-    Parameters
-    ----------
-    x : Tensor of shape (n_nodes, n_features)
-        Input of the first layer.
-
-    egonets : sequence of CountMatrix
-        Egonets as each layer sees them.
-
-    kernel : {"l1", "intersection"}
-
-    parameters : sequence of (dictionary, histogram, temperature)
-        Of each layer.
-
-    graphs : sequence of CountMatrix, default=None
-        If given, the outputs of each layer are summed over graphs.
-
-    between : sequence of (mean, scale)
-        What standardizes the output of a layer as the input of the next, for all layers
-        but the last.
-
-    presence : Tensor of shape (n_nodes,), default=None
-        How much of each node is a member of egonets, from 0 to 1; by default all of it.
-        All layers have to see the same nodes.
-
-    Returns
-    -------
-    outputs : tuple of Tensor of shape (n_egonets, n_masks), or (n_graphs, n_masks)
-    """
-    if torch.is_grad_enabled():
-        return _FastLoFI.apply(
-            x, egonets, graphs, kernel, between, presence, *chain.from_iterable(parameters)
-        )
-    if presence is not None:
-        egonets = [matrix.scale_columns(presence) for matrix in egonets]
-    outputs: list[Tensor] = []
-    for depth, (matrix, of_layer) in enumerate(zip(egonets, parameters, strict=True)):
-        if depth:
-            x = standardize(outputs[-1], between[depth - 1])
-        outputs.append(_compare_in_pieces(x, matrix, kernel, *of_layer))
-    if graphs is None:
-        return tuple(outputs)
-    return tuple(matrix.sum_rows(z) for matrix, z in zip(graphs, outputs, strict=True))
-
-
-def standardize(x: Tensor, constants: Constants) -> Tensor:
-    mean, scale = constants
-    return (x - mean) / scale
-
-
-class _FastLoFI(torch.autograd.Function):
-    @staticmethod
-    def forward(
-        ctx: Any,
-        x: Tensor,
-        egonets: Sequence[CountMatrix],
-        graphs: Sequence[CountMatrix] | None,
-        kernel: str,
-        between: Sequence[Constants],
-        presence: Tensor | None,
-        *parameters: Tensor,
-    ) -> tuple[Tensor, ...]:
-        outputs: list[Tensor] = []
-        saved: list[Tensor] = []
-        for depth, matrix in enumerate(egonets):
-            if presence is not None:
-                matrix = matrix.scale_columns(presence)
-            z, intermediates = _compare(x, matrix, kernel, *parameters[3 * depth : 3 * depth + 3])
-            outputs.append(z if graphs is None else graphs[depth].sum_rows(z))
-            saved += intermediates
-            if depth < len(egonets) - 1:
-                x = standardize(z, between[depth])
-        ctx.save_for_backward(*saved)
-        ctx.egonets, ctx.graphs, ctx.kernel, ctx.between = egonets, graphs, kernel, between
-        ctx.presence = presence
-        ctx.set_materialize_grads(False)
-        return tuple(outputs)
-
-    @staticmethod
-    def backward(ctx: Any, *d_outputs: Tensor | None) -> tuple[Any, ...]:
-        _refuse_second_derivatives()
-        n_layers = len(d_outputs)
-        all_saved = ctx.saved_tensors
-        n_saved = len(all_saved) // n_layers
-        d_parameters: list[Tensor | None] = []
-        d_x = d_presence = None
-        for depth in reversed(range(n_layers)):
-            d_z = d_outputs[depth]
-            if d_z is not None and ctx.graphs is not None:
-                d_z = ctx.graphs[depth].sum_rows_backward(d_z)
-            if d_x is not None:
-                d_x = d_x.div_(ctx.between[depth][1])
-                d_z = d_x if d_z is None else d_x.add_(d_z)
-            if d_z is None:  # nobody has asked for this layer's output
-                d_parameters[:0] = [None, None, None]
-                continue
-            saved = all_saved[n_saved * depth : n_saved * (depth + 1)]
-            d_x, d_layer_presence, *d_layer = _compare_backward(
-                d_z,
-                saved,
-                ctx.egonets[depth],
-                ctx.kernel,
-                ctx.presence,
-                needs_d_x=depth > 0 or ctx.needs_input_grad[0],
-                needs_d_parameters=any(ctx.needs_input_grad[-3 * n_layers :]),
-            )
-            d_parameters[:0] = d_layer
-            if d_layer_presence is not None:
-                d_presence = d_layer_presence + (0 if d_presence is None else d_presence)
-        return d_x, None, None, None, None, d_presence, *d_parameters
-
-
-def _compare(
-    x: Tensor,
-    egonets: CountMatrix,
-    kernel: str,
-    dictionary: Tensor,
-    histogram: Tensor,
-    temperature: Tensor,
-) -> tuple[Tensor, tuple[Tensor, ...]]:
-    """The output of a layer, and what its derivative needs."""
-    x, x_norm = _unit(x)
-    words, word_norm, stretch = _stretched(dictionary, temperature)
-    assignment = torch.softmax(_by_word(x @ words.T, histogram), dim=1).flatten(1)
-    h = egonets.sum_rows(assignment)
-    z = _fit(h, histogram, kernel)
-    return z, (x, x_norm, words, dictionary, word_norm, stretch, histogram, assignment, h)
-
-
-def _compare_in_pieces(
-    x: Tensor,
-    egonets: CountMatrix,
-    kernel: str,
-    dictionary: Tensor,
-    histogram: Tensor,
-    temperature: Tensor,
-) -> Tensor:
-    """The output of a layer, computed some rows at a time, which stay in the cache."""
-    n_rows = max(1, PIECE_SIZE // histogram.numel())
-    if x.device.type != "cpu" or max(len(x), len(egonets)) <= n_rows:
-        return _compare(x, egonets, kernel, dictionary, histogram, temperature)[0]
-    x, _ = _unit(x)
-    words, _, _ = _stretched(dictionary, temperature)
-    assignment = x.new_empty(len(x), histogram.numel())
-    for some, result in zip(x.split(n_rows), assignment.split(n_rows), strict=True):
-        logits = _by_word(some @ words.T, histogram)
-        torch.softmax(logits, dim=1, out=_by_word(result, histogram))
-    pieces = egonets.pieces(n_rows)
-    return torch.cat([_fit(piece.sum_rows(assignment), histogram, kernel) for piece in pieces])
+NUMBERS_IN_CACHE = 2**19
 
 
 def _unit(x: Tensor) -> tuple[Tensor, Tensor]:
@@ -222,6 +61,45 @@ def _fit(h: Tensor, histogram: Tensor, kernel: str) -> Tensor:
     if mass is None:
         return torch.rsub(difference, 1, alpha=0.5)  # 1 - difference / 2
     return mass.sub_(difference).div_(2)
+
+
+def _compare(
+    x: Tensor,
+    egonets: CountMatrix,
+    kernel: str,
+    dictionary: Tensor,
+    histogram: Tensor,
+    temperature: Tensor,
+) -> tuple[Tensor, tuple[Tensor, ...]]:
+    """The output of a layer, and what its derivative needs."""
+    x, x_norm = _unit(x)
+    words, word_norm, stretch = _stretched(dictionary, temperature)
+    assignment = torch.softmax(_by_word(x @ words.T, histogram), dim=1).flatten(1)
+    h = egonets.sum_rows(assignment)
+    z = _fit(h, histogram, kernel)
+    return z, (x, x_norm, words, dictionary, word_norm, stretch, histogram, assignment, h)
+
+
+def _compare_in_pieces(
+    x: Tensor,
+    egonets: CountMatrix,
+    kernel: str,
+    dictionary: Tensor,
+    histogram: Tensor,
+    temperature: Tensor,
+) -> Tensor:
+    """The output of a layer, computed some rows at a time, which stay in the cache."""
+    n_rows = max(1, NUMBERS_IN_CACHE // histogram.numel())
+    if x.device.type != "cpu" or max(len(x), len(egonets)) <= n_rows:
+        return _compare(x, egonets, kernel, dictionary, histogram, temperature)[0]
+    x, _ = _unit(x)
+    words, _, _ = _stretched(dictionary, temperature)
+    assignment = x.new_empty(len(x), histogram.numel())
+    for rows, result in zip(torch.split(x, n_rows), torch.split(assignment, n_rows), strict=True):
+        logits = _by_word(rows @ words.T, histogram)
+        torch.softmax(logits, dim=1, out=_by_word(result, histogram))
+    pieces = egonets.pieces(n_rows)
+    return torch.cat([_fit(piece.sum_rows(assignment), histogram, kernel) for piece in pieces])
 
 
 def _compare_backward(
@@ -269,3 +147,126 @@ def _compare_backward(
     along = (d_words * unit_words).sum(-1, keepdim=True)
     d_dictionary = d_words.addcmul_(unit_words, along, value=-1).mul_(stretch)
     return d_x, d_presence, d_dictionary, d_histogram, along.sum((1, 2))
+
+
+def standardize(x: Tensor, constants: Constants) -> Tensor:
+    mean, scale = constants
+    return (x - mean) / scale
+
+
+class _FastLoFI(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        x: Tensor,
+        egonets: Sequence[CountMatrix],
+        graphs: Sequence[CountMatrix] | None,
+        kernel: str,
+        between: Sequence[Constants],
+        presence: Tensor | None,
+        *parameters: Tensor,
+    ) -> tuple[Tensor, ...]:
+        outputs: list[Tensor] = []
+        saved: list[Tensor] = []
+        for depth, matrix in enumerate(egonets):
+            if presence is not None:
+                matrix = matrix.scale_columns(presence)
+            z, intermediates = _compare(x, matrix, kernel, *parameters[3 * depth : 3 * depth + 3])
+            outputs.append(z if graphs is None else graphs[depth].sum_rows(z))
+            saved += intermediates
+            if depth < len(egonets) - 1:
+                x = standardize(z, between[depth])
+        ctx.save_for_backward(*saved)
+        ctx.egonets, ctx.graphs, ctx.kernel, ctx.between = egonets, graphs, kernel, between
+        ctx.presence = presence
+        ctx.set_materialize_grads(False)
+        return tuple(outputs)
+
+    @staticmethod
+    def backward(ctx: Any, *d_outputs: Tensor | None) -> tuple[Any, ...]:
+        refuse_second_derivatives()
+        n_layers = len(d_outputs)
+        all_saved = ctx.saved_tensors
+        n_saved = len(all_saved) // n_layers
+        d_parameters: list[Tensor | None] = []
+        d_x = d_presence = None
+        for depth in reversed(range(n_layers)):
+            d_z = d_outputs[depth]
+            if d_z is not None and ctx.graphs is not None:
+                d_z = ctx.graphs[depth].sum_rows_backward(d_z)
+            if d_x is not None:
+                d_x = d_x.div_(ctx.between[depth][1])
+                d_z = d_x if d_z is None else d_x.add_(d_z)
+            if d_z is None:  # the loss does not depend on this layer's output
+                d_parameters[:0] = [None, None, None]
+                continue
+            saved = all_saved[n_saved * depth : n_saved * (depth + 1)]
+            d_x, d_layer_presence, *d_layer = _compare_backward(
+                d_z,
+                saved,
+                ctx.egonets[depth],
+                ctx.kernel,
+                ctx.presence,
+                needs_d_x=depth > 0 or ctx.needs_input_grad[0],
+                needs_d_parameters=any(ctx.needs_input_grad[-3 * n_layers :]),
+            )
+            d_parameters[:0] = d_layer
+            if d_layer_presence is not None:
+                d_presence = d_layer_presence + (0 if d_presence is None else d_presence)
+        return d_x, None, None, None, None, d_presence, *d_parameters
+
+
+def fast_lofi(
+    x: Tensor,
+    egonets: Sequence[CountMatrix],
+    kernel: str,
+    parameters: Sequence[LayerParameters],
+    graphs: Sequence[CountMatrix] | None = None,
+    between: Sequence[Constants] = (),
+    presence: Tensor | None = None,
+) -> tuple[Tensor, ...]:
+    """The outputs of stacked layers, each by the formula of LoFILayer.
+
+    Parameters
+    ----------
+    x : Tensor of shape (n_nodes, n_features)
+        Input of the first layer.
+
+    egonets : sequence of CountMatrix
+        Egonets as each layer sees them.
+
+    kernel : {"l1", "intersection"}
+
+    parameters : sequence of (dictionary, histogram, temperature)
+        Of each layer.
+
+    graphs : sequence of CountMatrix, default=None
+        If given, the outputs of each layer are summed over graphs.
+
+    between : sequence of (mean, scale)
+        What standardizes the output of a layer as the input of the next, for all layers
+        but the last.
+
+    presence : Tensor of shape (n_nodes,), default=None
+        How much of each node is a member of egonets, from 0 to 1; by default all of it.
+        All layers have to see the same nodes.
+
+    Returns
+    -------
+    outputs : tuple of Tensor of shape (n_egonets, n_masks), or (n_graphs, n_masks)
+    """
+    if torch.is_grad_enabled():
+        recorded: tuple[Tensor, ...] = _FastLoFI.apply(  # type: ignore[no-untyped-call]
+            x, egonets, graphs, kernel, between, presence, *chain.from_iterable(parameters)
+        )
+        return recorded
+    if presence is not None:
+        egonets = [matrix.scale_columns(presence) for matrix in egonets]
+    outputs: list[Tensor] = []
+    for depth, (matrix, of_layer) in enumerate(zip(egonets, parameters, strict=True)):
+        if depth:
+            x = standardize(outputs[-1], between[depth - 1])
+        outputs.append(_compare_in_pieces(x, matrix, kernel, *of_layer))
+    if graphs is None:
+        return tuple(outputs)
+    return tuple(matrix.sum_rows(z) for matrix, z in zip(graphs, outputs, strict=True))

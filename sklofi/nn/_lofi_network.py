@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from sklofi.nn._choices import POOLINGS, READOUTS, check_choice
 from sklofi.nn._count_matrix import CountMatrix
-from sklofi.nn._lofi import LoFILayer, _check_choice, _kind, first_keys, next_keys
+from sklofi.nn._drawing import first_keys, next_keys
+from sklofi.nn._flat import dropout_mask
+from sklofi.nn._lofi import LoFILayer, tensor_options
 from sklofi.nn._lofi_autograd import Constants, fast_lofi, standardize
-
-POOLINGS = ("sum", "mean", "max")
-
-
-READOUTS = ("all", "last")
-
 
 Matrices = CountMatrix | Sequence[CountMatrix]
 
 
 def max_pool(graphs: CountMatrix, x: Tensor) -> Tensor:
-    """Largest value of the nodes of each graph.
+    """Return the largest value of the nodes of each graph.
 
     Parameters
     ----------
@@ -92,6 +90,17 @@ class LoFINetwork(nn.Module):
 
     dtype : torch.dtype, default=None
         Of the parameters; None is torch's default.
+
+    Examples
+    --------
+    >>> import scipy.sparse as sp
+    >>> import torch
+    >>> from sklofi.nn import CountMatrix, LoFINetwork
+    >>> egonets = CountMatrix.from_scipy(sp.csr_array([[1, 1, 0], [1, 1, 1], [0, 1, 1]]))
+    >>> graphs = CountMatrix.from_scipy(sp.csr_array([[1, 1, 1]]))  # a path of three nodes
+    >>> network = LoFINetwork(n_features=3, n_outputs=2)
+    >>> network(torch.eye(3), egonets, graphs).shape
+    torch.Size([1, 2])
     """
 
     node_mean: Tensor
@@ -115,30 +124,38 @@ class LoFINetwork(nn.Module):
         dtype: torch.dtype | None = None,
     ) -> None:
         super().__init__()
-        _check_choice("pooling", pooling, POOLINGS)
-        _check_choice("readout", readout, READOUTS)
+        check_choice("pooling", pooling, POOLINGS)
+        check_choice("readout", readout, READOUTS)
         self.kernel = kernel
         self.pooling = pooling
         self.readout = readout
         self.dropout = dropout
         widths = [n_features] + [n_masks] * (n_layers - 1)
-        kind = _kind(generator, dtype)
+        options = tensor_options(generator, dtype)
         self.layers = nn.ModuleList(
             LoFILayer(width, n_masks, n_words, kernel, generator=generator, dtype=dtype)
             for width in widths
         )
-        self.register_buffer("node_mean", torch.zeros(n_layers - 1, n_masks, **kind))
-        self.register_buffer("node_scale", torch.ones(n_layers - 1, n_masks, **kind))
+        self.register_buffer("node_mean", torch.zeros(n_layers - 1, n_masks, **options))
+        self.register_buffer("node_scale", torch.ones(n_layers - 1, n_masks, **options))
         n_embedding = n_masks * (n_layers if readout == "all" else 1)
-        self.register_buffer("embedding_mean", torch.zeros(n_embedding, **kind))
-        self.register_buffer("embedding_scale", torch.ones(n_embedding, **kind))
+        self.register_buffer("embedding_mean", torch.zeros(n_embedding, **options))
+        self.register_buffer("embedding_scale", torch.ones(n_embedding, **options))
         # skip_init, because nn.Linear fills itself from the global generator.
-        kind["device"] = self.embedding_mean.device  # it does not know torch's default
-        self.hidden = nn.utils.skip_init(nn.Linear, n_embedding, n_embedding, **kind)
-        self.output = nn.utils.skip_init(nn.Linear, n_embedding, n_outputs, **kind)
+        options["device"] = self.embedding_mean.device  # it does not know torch's default
+        skip_init: Any = nn.utils.skip_init
+        self.hidden = skip_init(nn.Linear, n_embedding, n_embedding, **options)
+        self.output = skip_init(nn.Linear, n_embedding, n_outputs, **options)
         self._reset_head(generator)
 
     def reset_parameters(self, generator: torch.Generator | None = None) -> None:
+        """Fill the parameters with initial values, and forget what examples have set.
+
+        Parameters
+        ----------
+        generator : torch.Generator, default=None
+            Source of the values; None is torch's global generator.
+        """
         for layer in self.layers:
             layer.reset_parameters(generator)  # type: ignore[operator]
         for mean, scale in (
@@ -174,8 +191,14 @@ class LoFINetwork(nn.Module):
 
         Parameters
         ----------
-        x, egonets, graphs
-            As for :meth:`forward`.
+        x : Tensor of shape (n_nodes, n_features)
+            Features of the nodes of all graphs.
+
+        egonets : CountMatrix of shape (n_nodes, n_nodes), or sequence of them
+            Egonets in terms of their members; see :meth:`forward`.
+
+        graphs : CountMatrix of shape (n_graphs, n_nodes), or sequence of them
+            Graphs in terms of their nodes; see :meth:`forward`.
 
         weight : Tensor of shape (n_graphs,)
             Weights of the graphs.
@@ -184,7 +207,7 @@ class LoFINetwork(nn.Module):
             Source of what is drawn; None is torch's global generator.
         """
         keys = first_keys(x)
-        steps = zip(self.layers, self._per_layer(egonets), self._per_layer(graphs), strict=True)
+        steps = zip(self.layers, self.per_layer(egonets), self.per_layer(graphs), strict=True)
         for depth, (layer, matrix, in_graphs) in enumerate(steps):
             counts = in_graphs.column_sums(weight, len(matrix)).to(x.dtype)
             layer.start_at_data_(x, matrix, counts, keys, generator)  # type: ignore[operator]
@@ -198,7 +221,7 @@ class LoFINetwork(nn.Module):
             is_constant = scale <= 1e-5 * (1 + mean.abs())
             self.node_mean[depth] = mean.masked_fill(is_constant, 0)
             self.node_scale[depth] = scale.masked_fill(is_constant, 1)
-            x = standardize(z, self._between()[depth])
+            x = standardize(z, self.node_constants()[depth])
             keys = next_keys(keys, matrix)
 
     @torch.no_grad()
@@ -207,6 +230,11 @@ class LoFINetwork(nn.Module):
 
         Batch normalization would do the same anew for every batch, but then a graph's
         output would depend on its neighbors in the batch and on their weights.
+
+        Parameters
+        ----------
+        mean, scale : Tensor of shape (n_embedding,)
+            What is subtracted from pooled vectors, and what the difference is divided by.
         """
         self.embedding_mean.copy_(mean)
         self.embedding_scale.copy_(scale)
@@ -223,12 +251,28 @@ class LoFINetwork(nn.Module):
         graphs: Matrices,
         generator: torch.Generator | None = None,
     ) -> Tensor:
-        """Pooled vectors of the graphs, the input of the head.
+        """Return the pooled vectors of graphs, the input of the head.
 
-        The arguments are those of :meth:`forward`; the result is of shape
-        (n_graphs, n_layers * n_masks), or (n_graphs, n_masks) for ``readout="last"``.
+        Parameters
+        ----------
+        x : Tensor of shape (n_nodes, n_features)
+            Features of the nodes of all graphs.
+
+        egonets : CountMatrix of shape (n_nodes, n_nodes), or sequence of them
+            Egonets in terms of their members; see :meth:`forward`.
+
+        graphs : CountMatrix of shape (n_graphs, n_nodes), or sequence of them
+            Graphs in terms of their nodes; see :meth:`forward`.
+
+        generator : torch.Generator, default=None
+            Source of the dropout; None is torch's global generator.
+
+        Returns
+        -------
+        embedding : Tensor of shape (n_graphs, n_layers * n_masks)
+            Vectors of graphs, of shape (n_graphs, n_masks) for ``readout="last"``.
         """
-        egonets, graphs = self._per_layer(egonets), self._per_layer(graphs)
+        egonets, graphs = self.per_layer(egonets), self.per_layer(graphs)
         if self.training and self.dropout > 0:
             return self.pool(self._dropped(x, egonets, generator), graphs)
         if self.pooling == "max":
@@ -242,10 +286,10 @@ class LoFINetwork(nn.Module):
         graphs: Matrices,
         generator: torch.Generator | None = None,
     ) -> Tensor:
-        """Outputs of all graphs of a batch.
+        """Return the outputs of all graphs of a batch.
 
-        What is called a node here may as well be a class of nodes that are alike at that
-        depth. The classes then differ from layer to layer, and so do the matrices.
+        What is called a node here may as well be a color, a class of nodes that are alike at
+        that depth. Colors then differ from layer to layer, and so do the matrices.
 
         Parameters
         ----------
@@ -265,13 +309,27 @@ class LoFINetwork(nn.Module):
         Returns
         -------
         outputs : Tensor of shape (n_graphs, n_outputs)
+            Logits of classes, or values of regression.
         """
         return self.head(self.embed(x, egonets, graphs, generator))
 
     def head(self, embedding: Tensor) -> Tensor:
-        """Outputs of graphs from their pooled vectors."""
+        """Return the outputs of graphs from their pooled vectors.
+
+        Parameters
+        ----------
+        embedding : Tensor of shape (n_graphs, n_embedding)
+            What :meth:`embed` or :meth:`pool` returns.
+
+        Returns
+        -------
+        outputs : Tensor of shape (n_graphs, n_outputs)
+            Logits of classes, or values of regression.
+        """
         standardized = (embedding - self.embedding_mean) / self.embedding_scale
-        return self.output(torch.relu(self.hidden(standardized)))
+        hidden = torch.relu(self.hidden(standardized))  # (n_graphs, n_embedding)
+        outputs: Tensor = self.output(hidden)
+        return outputs
 
     def layer_outputs(
         self,
@@ -282,15 +340,15 @@ class LoFINetwork(nn.Module):
         first_layer: int = 0,
         presence: Tensor | None = None,
     ) -> list[Tensor]:
-        """Outputs of all layers, or of those from `first_layer` on; without dropout.
+        """Return the outputs of all layers from `first_layer` on, without dropout.
 
         Parameters
         ----------
         x : Tensor of shape (n_nodes, n_features)
             Features of the nodes; for a deeper first layer, outputs of the one below it.
 
-        egonets
-            As for :meth:`forward`.
+        egonets : CountMatrix of shape (n_nodes, n_nodes), or sequence of them
+            Egonets in terms of their members; see :meth:`forward`.
 
         graphs : CountMatrix of shape (n_graphs, n_nodes), or sequence of them, default=None
             If given, outputs are summed over graphs.
@@ -305,19 +363,22 @@ class LoFINetwork(nn.Module):
         Returns
         -------
         outputs : list of Tensor of shape (n_egonets, n_masks), or (n_graphs, n_masks)
+            The outputs of one layer after the other.
         """
         if first_layer == len(self.layers):
             return []
-        between = self._between()
+        between = self.node_constants()
         if first_layer > 0:
             x = standardize(x, between[first_layer - 1])
-        layers = [(one.dictionary, one.histogram, one.temperature) for one in self.layers]
+        parameters: Any = [
+            (layer.dictionary, layer.histogram, layer.temperature) for layer in self.layers
+        ]
         outputs = fast_lofi(
             x,
-            self._per_layer(egonets)[first_layer:],
+            self.per_layer(egonets)[first_layer:],
             self.kernel,
-            layers[first_layer:],  # type: ignore[arg-type]
-            None if graphs is None else self._per_layer(graphs)[first_layer:],
+            parameters[first_layer:],
+            None if graphs is None else self.per_layer(graphs)[first_layer:],
             between[first_layer:],
             presence,
         )
@@ -326,12 +387,28 @@ class LoFINetwork(nn.Module):
     def pool(
         self, outputs: Sequence[Tensor], graphs: Matrices, presence: Tensor | None = None
     ) -> Tensor:
-        """Pooled vectors of the graphs, from the outputs of all layers.
+        """Return the pooled vectors of graphs from the outputs of all layers.
 
         Where nodes are there in part, sums and means are weighted by how much; the largest
         value is that of all nodes.
+
+        Parameters
+        ----------
+        outputs : sequence of Tensor of shape (n_nodes, n_masks)
+            Outputs of all layers.
+
+        graphs : CountMatrix of shape (n_graphs, n_nodes), or sequence of them
+            Graphs in terms of their nodes; see :meth:`forward`.
+
+        presence : Tensor of shape (n_nodes,), default=None
+            How much of each node is there, from 0 to 1; by default all of it.
+
+        Returns
+        -------
+        embedding : Tensor of shape (n_graphs, n_embedding)
+            Vectors of graphs.
         """
-        graphs = self._per_layer(graphs)
+        graphs = self.per_layer(graphs)
         if self.pooling == "max":
             return self._join([*map(max_pool, graphs, outputs)], graphs[-1])
         if presence is not None:
@@ -342,34 +419,50 @@ class LoFINetwork(nn.Module):
     def _join(
         self, pooled: Sequence[Tensor], graphs: CountMatrix, presence: Tensor | None = None
     ) -> Tensor:
-        """The vectors of the layers that are read out, as one."""
+        """Return the vectors of the layers that are read out, side by side."""
         embedding = pooled[-1] if self.readout == "last" else torch.cat([*pooled], dim=1)
         if self.pooling != "mean":
             return embedding
         size = graphs.row_sums()[:, None] if presence is None else graphs @ presence[:, None]
         return embedding / size
 
-    def _per_layer(self, matrices: Matrices) -> list[CountMatrix]:
+    def per_layer(self, matrices: Matrices) -> list[CountMatrix]:
+        """Return a matrix for each layer.
+
+        Parameters
+        ----------
+        matrices : CountMatrix, or sequence of them
+            One for all layers, or one for each; where they run out, the last is used again.
+
+        Returns
+        -------
+        matrices : list of CountMatrix
+            As many as layers.
+        """
         if isinstance(matrices, CountMatrix):
             matrices = [matrices]
         last = len(matrices) - 1
         return [matrices[min(depth, last)] for depth in range(len(self.layers))]
 
-    def _between(self) -> list[Constants]:
-        """What standardizes the outputs of each layer as inputs of the next."""
+    def node_constants(self) -> list[Constants]:
+        """Return what standardizes the outputs of each layer as inputs of the next.
+
+        Returns
+        -------
+        constants : list of (mean, scale)
+            One pair for each layer but the last.
+        """
         return list(zip(self.node_mean, self.node_scale, strict=True))
 
     def _dropped(
         self, x: Tensor, egonets: Sequence[CountMatrix], generator: torch.Generator | None
     ) -> list[Tensor]:
-        """Outputs of all layers, some of whose numbers are dropped on the way."""
+        """Return the outputs of all layers, a share of whose numbers is dropped on the way."""
         outputs: list[Tensor] = []
-        between = self._between()
+        between = self.node_constants()
         for depth, (layer, matrix) in enumerate(zip(self.layers, egonets, strict=True)):
             z = layer(x, matrix)
-            # As functional.dropout, which cannot be given a generator.
-            keep = torch.empty_like(z).bernoulli_(1 - self.dropout, generator=generator)
-            keep /= 1 - self.dropout
+            keep = dropout_mask(z, self.dropout, generator)
             outputs.append(z * keep)
             if depth < len(between):  # what is dropped is at the mean, not far from all others
                 x = standardize(z, between[depth]) * keep

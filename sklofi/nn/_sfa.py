@@ -6,11 +6,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from sklofi.nn._flat import LAYERS, FlatGraphs, Perceptron, StackedNetwork, widths
-
-# As in LoFI: cosines lie in [-1, 1], and at a temperature of 1 a node would be aligned
-# to all points almost equally.
-INITIAL_TEMPERATURE = 5.0
+from sklofi.nn._flat import FlatGraphs, Perceptron
+from sklofi.nn._lofi import INITIAL_TEMPERATURE
+from sklofi.nn._stacked import LAYERS, StackedNetwork, widths
 
 
 class SFALayer(nn.Module):
@@ -81,6 +79,15 @@ class SFAGNN(StackedNetwork):
     ----------
     A. Bicciato, L. Cosmo, G. Minello, L. Rossi, A. Torsello, Classifying Me Softly: A Novel
     Graph Neural Network Based on Features Soft-Alignment, S+SSPR 2022.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sklofi.nn import SFAGNN, FlatGraphs
+    >>> edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])  # a path of three nodes
+    >>> graphs = FlatGraphs(torch.eye(3), edges, torch.zeros(3, dtype=torch.int64), n_graphs=1)
+    >>> SFAGNN(n_features=3, n_outputs=2).eval()(graphs).shape
+    torch.Size([1, 2])
     """
 
     pooled = LAYERS
@@ -104,8 +111,32 @@ class SFAGNN(StackedNetwork):
 
     def edges(self, graphs: FlatGraphs) -> tuple[Tensor | None, ...]:
         # A node is in its egonet once, with a loop or without.
+        """Return what the layers are given beside the nodes, the same for all of them.
+
+        Parameters
+        ----------
+        graphs : FlatGraphs
+            The graphs.
+
+        Returns
+        -------
+        edges : tuple
+            The edges without loops.
+        """
         source, target = graphs.edge_index
         return (graphs.edge_index[:, source != target],)
 
     def activate(self, x: Tensor) -> Tensor:
+        """Return the activations of the outputs of a layer.
+
+        Parameters
+        ----------
+        x : Tensor of shape (n_nodes, n_outputs)
+            Outputs of a layer.
+
+        Returns
+        -------
+        activated : Tensor of shape (n_nodes, n_outputs)
+            The outputs as they are.
+        """
         return x

@@ -7,14 +7,13 @@ egonet of each node, layer by layer. Both hold :class:`GraphFilters`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from itertools import pairwise
-
 import torch
 from torch import Tensor, nn
 
 from sklofi.nn._count_matrix import CountMatrix
-from sklofi.nn._flat import FlatGraphs, FlatNetwork, Norm, Perceptron, cut, drop, pool
+from sklofi.nn._flat import FlatGraphs, FlatNetwork, Perceptron, drop, pool
+from sklofi.nn._norm import Norm, cut
+from sklofi.nn._subgraphs import Subgraphs, egonets, whole_graphs
 
 # Walks multiply with each step, and kernels square what they are given. These bounds are far
 # above the values of sensible graphs, and with them squares of sums stay below 1e38.
@@ -24,161 +23,9 @@ LARGEST_WALK = 1e12
 LARGEST_KERNEL = 1e15
 
 
-# Pairs that are looked at together when edges inside egonets are found: some 30 MB.
-PIECE_SIZE = 2**19
-
-
 # Egonets that an edge is in, for the estimate of memory: those of its ends, and one for each
 # triangle that it is in.
 EGONETS_PER_EDGE = 64
-
-
-@dataclass(frozen=True, eq=False)
-class Subgraphs:
-    """Parts of graphs, side by side as one graph. A node stands here once for each part."""
-
-    nodes: CountMatrix | None  # (n_members, n_nodes): who the members are; None: each node once
-    edges: CountMatrix  # (n_members, n_members)
-    owners: CountMatrix  # (n_subgraphs, n_members): whose members they are
-
-    def members(self, x: Tensor) -> Tensor:
-        """Rows of members from those of nodes."""
-        return x if self.nodes is None else self.nodes @ x
-
-
-def whole_graphs(graphs: FlatGraphs) -> Subgraphs:
-    """Each graph as one part."""
-    edges = [_ones(way.counts, way.targets) for way in _both_ways(graphs)]
-    return Subgraphs(
-        nodes=None,
-        edges=replace(edges[0], transposed=edges[-1]),
-        owners=grouping(graphs.graph, graphs.n_graphs),
-    )
-
-
-def egonets(graphs: FlatGraphs, radius: int = 1) -> Subgraphs:
-    """The egonet of each node as a part.
-
-    It has the nodes that can be reached from its owner in at most ``radius`` steps, and
-    all edges between them.
-    """
-    ways = _both_ways(graphs)
-    n_nodes = len(graphs.x)
-    # A member is the pair of its owner and itself, as one number.
-    members = torch.arange(n_nodes, device=graphs.x.device) * (n_nodes + 1)
-    for _ in range(radius):
-        nodes = members % n_nodes
-        rows, positions = _ranges(ways[0].offsets[nodes], ways[0].counts[nodes])
-        farther = (members - nodes)[rows] + ways[0].targets[positions]
-        n_before, members = len(members), torch.unique(torch.cat([members, farther]))
-        if len(members) == n_before:
-            break  # all that can be reached
-    edges = [_ones(*_inner_edges(members, way)) for way in ways]
-    return Subgraphs(
-        nodes=picking(members % n_nodes, n_nodes),
-        edges=replace(edges[0], transposed=edges[-1]),
-        owners=grouping(members // n_nodes, n_nodes),
-    )
-
-
-def picking(columns: Tensor, n_columns: int) -> CountMatrix:
-    """A one in each row: ``picking @ x`` is ``x[columns]``."""
-    counts = torch.bincount(columns, minlength=n_columns)
-    transposed = _ones(counts, torch.argsort(columns, stable=True))
-    return _ones(torch.ones_like(columns), columns, transposed)
-
-
-def grouping(rows: Tensor, n_rows: int) -> CountMatrix:
-    """A one in each column, in row ``rows[column]``; these have to ascend."""
-    columns = torch.arange(len(rows), device=rows.device)
-    transposed = _ones(torch.ones_like(rows), rows)
-    return _ones(torch.bincount(rows, minlength=n_rows), columns, transposed)
-
-
-def _ones(counts: Tensor, columns: Tensor, transposed: CountMatrix | None = None) -> CountMatrix:
-    """A matrix of zeros and ones: how many are in each row, and in which columns."""
-    # 32 bits are faster, and half of the memory; offsets and columns must agree.
-    dtype = torch.int32 if len(columns) < 2**31 else torch.int64
-    ones = torch.ones(len(columns), dtype=torch.float32, device=columns.device)
-    return CountMatrix(_offsets(counts).to(dtype), columns.to(dtype), ones, transposed)
-
-
-@dataclass(frozen=True, eq=False)
-class _Edges:
-    """Edges, each once, in the order of their sources and targets."""
-
-    codes: Tensor  # (n_edges,): n_nodes * source + target
-    targets: Tensor  # (n_edges,)
-    counts: Tensor  # (n_nodes,): the number of edges from each node
-    offsets: Tensor  # (n_nodes + 1,): where they begin
-
-
-def _both_ways(graphs: FlatGraphs) -> list[_Edges]:
-    """The edges, and the same backwards if that is a difference: the last is the transpose."""
-    n_nodes = len(graphs.x)
-
-    def sort(sources: Tensor, targets: Tensor) -> _Edges:
-        codes = torch.unique(sources * n_nodes + targets)
-        counts = torch.bincount(codes // n_nodes, minlength=n_nodes)
-        return _Edges(codes, codes % n_nodes, counts, _offsets(counts))
-
-    sources, targets = graphs.edge_index
-    edges, backwards = sort(sources, targets), sort(targets, sources)
-    return [edges] if torch.equal(edges.codes, backwards.codes) else [edges, backwards]
-
-
-def _inner_edges(members: Tensor, edges: _Edges) -> tuple[Tensor, Tensor]:
-    """How many neighbors of each member are in the same egonet, and which.
-
-    An edge inside the egonet of ``v`` is a pair of a member ``w`` and a node ``u`` that is
-    both a neighbor of ``w`` and a member. The shorter of these two lists is tried, so that
-    a hub, which has many neighbors and is in many egonets, does no harm.
-    """
-    n_nodes, n_edges = len(edges.counts), len(edges.codes)
-    owners, nodes = members // n_nodes, members % n_nodes
-    sizes = torch.bincount(owners, minlength=n_nodes)
-    # What can be tried and looked up, in ascending order: edges, then members.
-    codes = torch.cat([edges.codes, members + n_nodes * n_nodes])
-    ends = torch.cat([edges.targets, nodes])
-    try_edges = edges.counts[nodes] <= sizes[owners]
-    n_tries = torch.where(try_edges, edges.counts[nodes], sizes[owners])
-    starts = torch.where(try_edges, edges.offsets[nodes], n_edges + _offsets(sizes)[owners])
-    # The end of an edge must be a member (v, u), and a member the end of an edge (w, u).
-    wanted_codes = n_nodes * torch.where(try_edges, n_nodes + owners, nodes)
-
-    counts, columns = [], []
-    for begin, end in pairwise(_cuts(n_tries)):
-        piece = slice(begin, end)
-        rows, tried = _ranges(starts[piece], n_tries[piece])
-        wanted = wanted_codes[piece][rows] + ends[tried]
-        places = torch.searchsorted(codes, wanted)
-        found = codes[places.clamp_(max=len(codes) - 1)] == wanted
-        rows, tried, places = rows[found], tried[found], places[found]
-        column = torch.where(try_edges[piece][rows], places, tried) - n_edges
-        counts.append(torch.bincount(rows, minlength=end - begin))
-        columns.append(column.to(torch.int32) if len(members) < 2**31 else column)
-    return torch.cat(counts), torch.cat(columns)
-
-
-def _cuts(sizes: Tensor) -> list[int]:
-    """Where to cut rows of these sizes into pieces of about `PIECE_SIZE`, with both ends."""
-    totals = sizes.cumsum(0)
-    marks = totals.new_tensor(range(PIECE_SIZE, int(totals[-1]), PIECE_SIZE))
-    return sorted({0, *torch.searchsorted(totals, marks).tolist(), len(sizes)})
-
-
-def _ranges(starts: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
-    """For each row some numbers in sequence: the row and the value of each."""
-    offsets = _offsets(counts)
-    n_numbers = int(offsets[-1])
-    rows = torch.arange(len(counts), device=counts.device)
-    rows = rows.repeat_interleave(counts, output_size=n_numbers)
-    numbers = torch.arange(n_numbers, device=counts.device)
-    return rows, numbers + (starts - offsets[:-1])[rows]
-
-
-def _offsets(counts: Tensor) -> Tensor:
-    return torch.cat([counts.new_zeros(1), counts.cumsum(0)])
 
 
 class GraphFilters(nn.Module):
@@ -287,7 +134,7 @@ class GraphFilters(nn.Module):
 
     def _sum(self, x: Tensor) -> Tensor:
         n_filters, size, _ = self.features.shape
-        return x.unflatten(1, (size, n_filters)).sum(1)
+        return x.reshape(-1, size, n_filters).sum(1)
 
 
 class RWGNN(FlatNetwork):
@@ -329,6 +176,15 @@ class RWGNN(FlatNetwork):
     ----------
     Giannis Nikolentzos and Michalis Vazirgiannis, "Random Walk Graph Neural Networks",
     NeurIPS 2020.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sklofi.nn import RWGNN, FlatGraphs
+    >>> edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])  # a path of three nodes
+    >>> graphs = FlatGraphs(torch.eye(3), edges, torch.zeros(3, dtype=torch.int64), n_graphs=1)
+    >>> RWGNN(n_features=3, n_outputs=2).eval()(graphs).shape
+    torch.Size([1, 2])
     """
 
     def __init__(
@@ -356,11 +212,27 @@ class RWGNN(FlatNetwork):
         self.numbers_per_edge = 12  # indices in both directions, and while they are sorted
 
     def embed(self, graphs: FlatGraphs, generator: torch.Generator | None = None) -> Tensor:
+        """Return the vectors of graphs, the input of the head.
+
+        Parameters
+        ----------
+        graphs : FlatGraphs
+            The graphs.
+
+        generator : torch.Generator, default=None
+            Source of the dropout; None is torch's global generator.
+
+        Returns
+        -------
+        embedding : Tensor of shape (n_graphs, n_embedding)
+            Vectors of graphs.
+        """
         x = torch.sigmoid(self.inputs(graphs.x))  # (n_nodes, n_hidden)
+        # (n_graphs, n_steps + 1, n_hidden_graphs)
         kernels = self.hidden_graphs(x, whole_graphs(graphs), generator)
-        return self.norm(
-            kernels.flatten(1), graphs.weight
-        )  # (n_graphs, (n_steps + 1) * n_hidden_graphs)
+        # (n_graphs, (n_steps + 1) * n_hidden_graphs)
+        vectors: Tensor = self.norm(kernels.flatten(1), graphs.weight)
+        return vectors
 
 
 class KerGNN(FlatNetwork):
@@ -417,6 +289,15 @@ class KerGNN(FlatNetwork):
     ----------
     Aosong Feng, Chenyu You, Shiqiang Wang and Leandros Tassiulas, "KerGNNs: Interpretable
     Graph Neural Networks with Graph Kernels", AAAI 2022.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sklofi.nn import KerGNN, FlatGraphs
+    >>> edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])  # a path of three nodes
+    >>> graphs = FlatGraphs(torch.eye(3), edges, torch.zeros(3, dtype=torch.int64), n_graphs=1)
+    >>> KerGNN(n_features=3, n_outputs=2).eval()(graphs).shape
+    torch.Size([1, 2])
     """
 
     def __init__(
@@ -453,6 +334,21 @@ class KerGNN(FlatNetwork):
         self.numbers_per_edge = 2 * EGONETS_PER_EDGE
 
     def embed(self, graphs: FlatGraphs, generator: torch.Generator | None = None) -> Tensor:
+        """Return the vectors of graphs, the input of the head.
+
+        Parameters
+        ----------
+        graphs : FlatGraphs
+            The graphs.
+
+        generator : torch.Generator, default=None
+            Source of the dropout; None is torch's global generator.
+
+        Returns
+        -------
+        embedding : Tensor of shape (n_graphs, n_embedding)
+            Vectors of graphs.
+        """
         subgraphs = egonets(graphs, self.radius)
         x = torch.relu(self.inputs(graphs.x))  # (n_nodes, n_hidden)
         weight = graphs.node_weight()
@@ -462,7 +358,8 @@ class KerGNN(FlatNetwork):
             x = torch.relu(norm(kernels, weight))
             pooled.append(pool(x, graphs, self.pooling))
         # (n_graphs, n_hidden + n_layers * n_filters)
-        return self.norm(torch.cat(pooled, 1), graphs.weight)
+        vectors: Tensor = self.norm(torch.cat(pooled, 1), graphs.weight)
+        return vectors
 
 
 def _numbers_per_member(filters: GraphFilters) -> int:

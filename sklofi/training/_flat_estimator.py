@@ -10,7 +10,8 @@ from torch import nn
 
 from sklofi._parameters import SHARE, choice, count, flag, parameter, split_sections
 from sklofi.graphs._graph_set import GraphSet
-from sklofi.nn._flat import POOLINGS, FlatNetwork
+from sklofi.nn._choices import POOLINGS
+from sklofi.nn._flat import FlatNetwork
 from sklofi.training._dataset import GraphDataset
 from sklofi.training._edge_batches import EdgeDataset
 from sklofi.training._encoding import NodeEncoder

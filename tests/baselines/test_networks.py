@@ -2,11 +2,8 @@
 
 import copy
 import pickle
-import subprocess
-import sys
 from dataclasses import fields
 from inspect import getdoc, signature
-from tempfile import TemporaryDirectory
 
 import networkx as nx
 import numpy as np
@@ -466,21 +463,6 @@ def test_a_first_partial_fit_that_fails_leaves_nothing_behind(monkeypatch):
     assert not hasattr(peer, "net_")
 
 
-def test_layers_are_written_when_the_module_is_imported_and_leave_no_file():
-    code = (
-        "import os, sys, tempfile; tempfile.tempdir = sys.argv[1]\n"
-        "from sklofi.baselines import GATClassifier\n"
-        "from sklofi.datasets import make_motif_graphs\n"
-        "seen = []\n"
-        "sys.addaudithook(lambda event, _: seen.append(event))\n"
-        "GATClassifier(max_epochs=1).fit(*make_motif_graphs(20))\n"
-        "assert 'tempfile.mkstemp' not in seen\n"
-        "assert not os.listdir(sys.argv[1]), os.listdir(sys.argv[1])\n"
-    )
-    with TemporaryDirectory() as folder:
-        subprocess.run([sys.executable, "-c", code, folder], check=True)
-
-
 def test_a_peer_may_change_the_default_of_a_shared_parameter():
     for kind in (baselines.GINClassifier, baselines.GINRegressor, baselines.SGINClassifier):
         assert kind().lr == 0.001
@@ -536,13 +518,3 @@ def test_a_peer_is_a_network_and_a_few_lines(motifs):
 
     fitted = SumsClassifier(random_state=0, max_epochs=5).fit(*motifs)
     assert fitted.predict_proba(motifs[0]).shape == (120, 2)
-
-
-def test_without_pytorch_geometric_a_sentence_says_so():
-    code = (
-        "import sys; sys.modules['torch_geometric'] = None\n"
-        "try:\n    import sklofi.baselines._networks\n"
-        "except ImportError as error:\n    print(error)"
-    )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "Install it with pip install torch_geometric." in run.stdout

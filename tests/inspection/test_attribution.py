@@ -13,7 +13,7 @@ from sklearn.model_selection import GridSearchCV
 from sklofi import GraphKernelSVC, GraphSet, LoFIClassifier, LoFIRegressor
 from sklofi.inspection import _attribution as attribution
 from sklofi.inspection import mask_evidence, node_attribution
-from sklofi.training._egonet_batches import Batch
+from sklofi.training._egonet_batches import EgonetBatch
 
 QUICK = {"n_layers": 2, "n_masks": 4, "n_words": 3, "max_epochs": 5, "random_state": 0}
 
@@ -313,7 +313,7 @@ def test_lists_sets_slices_and_batches_give_the_same(motifs, classifier, monkeyp
     ]:
         for i, values in zip(some, got.attributions, strict=True):
             assert_allclose(values, expected[i], rtol=1e-3, atol=1e-4)
-    monkeypatch.setattr(attribution, "PIECE_SIZE", 1)  # every graph is a batch of its own
+    monkeypatch.setattr(attribution, "NUMBERS_IN_CACHE", 1)  # every graph is a batch of its own
     alone = node_attribution(classifier, graphs[:10]).attributions
     for got, wanted in zip(alone, expected[:10], strict=True):
         assert_allclose(got, wanted, rtol=1e-3, atol=1e-4)
@@ -378,14 +378,14 @@ def test_dense_graphs_are_computed_in_pieces(monkeypatch):
     graphs = [nx.complete_graph(40) for _ in range(8)]
     classifier = LoFIClassifier(n_layers=1, n_masks=1, n_words=2, max_epochs=1, random_state=0)
     classifier.fit([*graphs, *map(nx.path_graph, range(2, 10))], np.arange(16) // 8)
-    n_members, copies = [], Batch.copies
+    n_members, copies = [], EgonetBatch.copies
 
     def spy(batch, rows):
         copied = copies(batch, rows)
         n_members.append(len(copied.egonets[0].columns))
         return copied
 
-    monkeypatch.setattr(Batch, "copies", spy)
-    monkeypatch.setattr(attribution, "PIECE_SIZE", 2**15)
+    monkeypatch.setattr(EgonetBatch, "copies", spy)
+    monkeypatch.setattr(attribution, "NUMBERS_IN_CACHE", 2**15)
     node_attribution(classifier, graphs)
     assert max(n_members) <= 2**15 / 8 + 40**2

@@ -1,0 +1,265 @@
+"""The graph isomorphism network, and its variant with an enlarged neighborhood, (s)GIN."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from sklofi.nn._flat import FlatGraphs, drop
+from sklofi.nn._norm import Norm
+from sklofi.nn._pyg import PyGNetwork
+from sklofi.nn._stacked import ALL, StackedNetwork, widths
+
+
+def count_returns(graphs: FlatGraphs) -> Tensor:
+    """How many walks of two steps lead from a node back to it, of shape (n_nodes, 1)."""
+    n_nodes = len(graphs.x)
+    source, target = graphs.edge_index
+    names = (source * n_nodes + target).sort().values
+    back = target * n_nodes + source
+    n_back = torch.searchsorted(names, back, right=True) - torch.searchsorted(names, back)
+    n_returns = graphs.x.new_zeros(n_nodes)
+    return n_returns.index_add(0, target, n_back.to(graphs.x.dtype))[:, None]
+
+
+class NormedPerceptron(nn.Sequential):
+    """Layers one after the other, of which those that normalize are given weights."""
+
+    def forward(self, x: Tensor, weight: Tensor | None = None) -> Tensor:
+        for layer in self:
+            x = layer(x, weight) if isinstance(layer, Norm) else layer(x)
+        return x
+
+
+class GINLayer(nn.Module):
+    """A GIN convolution whose update is a perceptron with batch normalization."""
+
+    eps: Tensor
+
+    def __init__(self, n_inputs: int, n_hidden: int, train_eps: bool) -> None:
+        from torch_geometric.nn import SimpleConv
+
+        super().__init__()
+        self.neighbors = SimpleConv(aggr="sum")
+        self.nn = NormedPerceptron(  # as GINConv calls it, and files of saved networks
+            nn.Linear(n_inputs, n_hidden),
+            Norm(n_hidden),
+            nn.ReLU(),
+            nn.Linear(n_hidden, n_hidden),
+            Norm(n_hidden),
+        )
+        if train_eps:
+            self.eps = nn.Parameter(torch.zeros(1))
+        else:
+            self.register_buffer("eps", torch.zeros(1))
+
+    def reset_parameters_(self, generator: torch.Generator | None = None) -> None:
+        self.eps.zero_()
+
+    def forward(self, x: Tensor, edge_index: Tensor, weight: Tensor | None = None) -> Tensor:
+        near = self.neighbors(x, edge_index)  # (n_nodes, n_inputs)
+        updated: Tensor = self.nn(near + (1 + self.eps) * x, weight)  # (n_nodes, n_hidden)
+        return updated
+
+
+class Readout(nn.Linear):
+    """A linear map that is zero at first.
+
+    Sums over graphs are large. With random weights the loss would begin far above that of a
+    guess, and on small data sets it hardly comes down again.
+    """
+
+    def reset_parameters_(self, generator: torch.Generator | None = None) -> None:
+        nn.init.zeros_(self.weight)
+        nn.init.zeros_(self.bias)
+
+
+class GIN(PyGNetwork, StackedNetwork):
+    r"""Graph isomorphism network.
+
+    .. math::
+        h^{(k+1)}_v &= \mathrm{ReLU} \Bigl( \mathrm{MLP}_k \Bigl( (1 + \epsilon_k) h^{(k)}_v
+        + \sum_{u \in \mathcal{N}(v)} h^{(k)}_u \Bigr) \Bigr) \\
+        y_G &= \sum_{k=0}^{n_\mathrm{layers}} W_k \sum_{v \in G} h^{(k)}_v + b
+
+    where :math:`h^{(0)}` are the node features, and each MLP has two layers, with batch
+    normalization behind both. The readouts of all layers are one linear map of their pooled
+    nodes side by side, which is zero at first. Dropout acts on these; in the published code,
+    on the scores of each layer, where a single output of a regression would be dropped as a
+    whole.
+
+    Parameters
+    ----------
+    n_features, n_outputs : int
+        Width of nodes and of outputs.
+
+    n_layers : int, default=4
+        Number of convolutions.
+
+    n_hidden : int, default=32
+        Width of the hidden layers.
+
+    train_eps : bool, default=False
+        Whether the weight of the node itself is learned (GIN-epsilon), or is one (GIN-0).
+
+    dropout : float, default=0.5
+        Share of the pooled numbers that are dropped in training.
+
+    pooling : {"sum", "mean", "max"}, default="sum"
+        How nodes become a graph. In the paper, "mean" for social networks.
+
+    References
+    ----------
+    K. Xu, W. Hu, J. Leskovec, S. Jegelka, How Powerful are Graph Neural Networks?,
+    ICLR 2019.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sklofi.nn import GIN, FlatGraphs
+    >>> edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])  # a path of three nodes
+    >>> graphs = FlatGraphs(torch.eye(3), edges, torch.zeros(3, dtype=torch.int64), n_graphs=1)
+    >>> GIN(n_features=3, n_outputs=2).eval()(graphs).shape
+    torch.Size([1, 2])
+    """
+
+    pooled = ALL
+    pyg_layers = ("SimpleConv",)
+    drops_nodes = False
+    layer_class: type[GINLayer] = GINLayer
+
+    def __init__(
+        self,
+        n_features: int,
+        n_outputs: int,
+        *,
+        n_layers: int = 4,
+        n_hidden: int = 32,
+        train_eps: bool = False,
+        dropout: float = 0.5,
+        pooling: str = "sum",
+    ) -> None:
+        layers = [
+            self.layer_class(*width, train_eps) for width in widths(n_features, n_hidden, n_layers)
+        ]
+        output = Readout(n_features + n_layers * n_hidden, n_outputs)
+        super().__init__(layers, output, dropout=dropout, pooling=pooling)
+        self.numbers_per_node = 3 * n_features + 10 * n_layers * n_hidden
+        self.numbers_per_edge = max(n_features, n_hidden)
+
+    def edges(self, graphs: FlatGraphs) -> tuple[Tensor | None, ...]:
+        """Return what the layers are given beside the nodes, the same for all of them.
+
+        Parameters
+        ----------
+        graphs : FlatGraphs
+            The graphs.
+
+        Returns
+        -------
+        edges : tuple
+            Edges, and weights of nodes.
+        """
+        return graphs.edge_index, graphs.node_weight()
+
+    def head(self, embedding: Tensor, generator: torch.Generator | None = None) -> Tensor:
+        """Return the outputs of graphs from their vectors.
+
+        Parameters
+        ----------
+        embedding : Tensor of shape (n_graphs, n_embedding)
+            Vectors of graphs.
+
+        generator : torch.Generator, default=None
+            Source of the dropout; None is torch's global generator.
+
+        Returns
+        -------
+        outputs : Tensor of shape (n_graphs, n_outputs)
+            Logits of classes, or values of regression.
+        """
+        outputs: Tensor = self.output(drop(embedding, self.dropout, self.training, generator))
+        return outputs
+
+
+class SGINLayer(GINLayer):
+    """A GIN convolution over neighbors and their neighbors."""
+
+    def forward(  # type: ignore[override]
+        self, x: Tensor, edge_index: Tensor, n_returns: Tensor, weight: Tensor | None = None
+    ) -> Tensor:
+        near = self.neighbors(x, edge_index)  # (n_nodes, n_inputs)
+        # All walks of two steps, without those that lead back to where they began.
+        far = self.neighbors(near, edge_index) - n_returns * x
+        updated: Tensor = self.nn((1 + self.eps) * x + near + far, weight)  # (n_nodes, n_hidden)
+        return updated
+
+
+class SGIN(GIN):
+    r"""GIN with an enlarged neighborhood, (s)GIN.
+
+    The paper enlarges the neighborhood over which a layer aggregates, so that less
+    information between nodes is lost on the way; nothing is added to the loss. A node
+    aggregates its neighbors, and theirs except itself:
+
+    .. math::
+        h'_v = \mathrm{ReLU} \Bigl( \mathrm{MLP} \Bigl( (1 + \epsilon) h_v
+        + \sum_{u \in \mathcal{N}(v)} h_u
+        + \sum_{u \in \mathcal{N}(v)} \sum_{w \in \mathcal{N}(u), w \ne v} h_w
+        \Bigr) \Bigr)
+
+    or :math:`A + A^2 - \mathrm{diag}(A^2)` in place of :math:`A`, as in the code of the
+    authors: a node that is reached in several ways counts several times. The rest is
+    :class:`GIN`.
+
+    Parameters
+    ----------
+    n_features, n_outputs : int
+        Width of nodes and of outputs.
+
+    n_layers : int, default=4
+        Number of convolutions.
+
+    n_hidden : int, default=32
+        Width of the hidden layers.
+
+    train_eps : bool, default=False
+        Whether the weight of the node itself is learned, or is one.
+
+    dropout : float, default=0.5
+        Share of the pooled numbers that are dropped in training.
+
+    pooling : {"sum", "mean", "max"}, default="sum"
+        How nodes become a graph.
+
+    References
+    ----------
+    X. Di, P. Yu, R. Bu, M. Sun, Mutual Information Maximization in Graph Neural Networks,
+    IJCNN 2020.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from sklofi.nn import SGIN, FlatGraphs
+    >>> edges = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])  # a path of three nodes
+    >>> graphs = FlatGraphs(torch.eye(3), edges, torch.zeros(3, dtype=torch.int64), n_graphs=1)
+    >>> SGIN(n_features=3, n_outputs=2).eval()(graphs).shape
+    torch.Size([1, 2])
+    """
+
+    layer_class = SGINLayer
+
+    def edges(self, graphs: FlatGraphs) -> tuple[Tensor | None, ...]:
+        """Return what the layers are given beside the nodes, the same for all of them.
+
+        Parameters
+        ----------
+        graphs : FlatGraphs
+            The graphs.
+
+        Returns
+        -------
+        edges : tuple
+            Edges, how many walks of two steps lead back to each node, and weights of nodes.
+        """
+        return graphs.edge_index, count_returns(graphs), graphs.node_weight()
