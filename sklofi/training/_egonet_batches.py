@@ -1,7 +1,7 @@
-"""Batches of egonets, as LoFI takes them.
+"""Batches of egonets, in the form that LoFI takes.
 
-The tables of :mod:`sklofi.egonets` are made once for a set of graphs; a batch is cut from
-them without looking at a graph again.
+The tables of :mod:`sklofi.egonets` are computed once for a set of graphs. Batches are cut from
+these tables (:mod:`sklofi.training._color_blocks`), not from the graphs.
 """
 
 from __future__ import annotations
@@ -27,52 +27,42 @@ from sklofi.training._color_blocks import (
     gather_graphs,
     number_colors,
 )
-from sklofi.training._dataset import GraphDataset, Rows
+from sklofi.training._dataset import Batch, GraphDataset, Rows
 from sklofi.training._encoding import NodeEncoder
 
-# Batches are prepared together up to so many nodes, and up to a scratch array of so many
-# numbers (64 MiB).
+# Batches are cut together up to this number of nodes, and up to this number of places in the
+# scratch array (64 MiB).
 NODES_TOGETHER = 2**14
-
-
 SCRATCH_SIZE = 2**24
 
-
-# What is taken for each number that a layer computes, of each color of nodes one for each mask
-# and word: by all layers in training, and by one after the other in prediction.
+# Bytes for each number that a layer computes, which is one for each color, mask and word. In
+# training all layers keep them, in prediction one layer after the other.
 TRAINING_BYTES = 16
-
-
 PREDICTION_BYTES = 6
 
-
-# And for each number that a node enters with: as it is, and scaled to unit norm.
+# Bytes for each number of the vector of a node: as it is, and scaled to unit norm.
 INPUT_BYTES = 8
 
-
-# Nodes per color that the size of a batch relies on, however many the whole set has.
+# The most nodes per color that the size of a batch relies on, even if the whole set has more.
 MAX_EXPECTED = 8
 
 
 @dataclass(frozen=True, eq=False)
-class EgonetBatch:
-    """Some graphs as the network takes them; see :meth:`LoFINetwork.forward`."""
+class EgonetBatch(Batch):
+    """Several graphs in the form that :meth:`LoFINetwork.forward` takes."""
 
     x: Tensor  # (n_colors of level 0, n_columns)
-    egonets: tuple[CountMatrix, ...]
-    graphs: tuple[CountMatrix, ...]
+    egonets: tuple[CountMatrix, ...]  # each (n_colors of the level, n_colors of the level below)
+    graphs: tuple[CountMatrix, ...]  # each (n_graphs, n_colors of the level)
     weight: Tensor  # (n_graphs,)
 
     @property
     def inputs(self) -> tuple[Any, ...]:
         return self.x, self.egonets, self.graphs
 
-    def __len__(self) -> int:
-        return len(self.weight)
-
     def copies(self, graphs: Tensor) -> EgonetBatch:
-        """Some of the graphs, perhaps several times, if every node is a color of its own."""
-        nodes = self.graphs[0].offsets.long()  # where those of each graph begin
+        """Return some of the graphs, each any number of times, if every node has its own color."""
+        nodes = self.graphs[0].offsets.long()  # where the nodes of each graph begin
         numbers = torch.arange(len(nodes), device=nodes.device)
         return EgonetBatch(
             self.x[take_rows(nodes, graphs)[0]],
@@ -93,48 +83,70 @@ class EgonetBatch:
 
 
 class EgonetDataset(GraphDataset):
-    """Encoded graphs with their egonets, from which batches are cut.
+    """Encoded graphs with their egonets, and batches that are cut from their tables.
 
-    Tables are those of the set that the graphs were sliced from, if that pays, so that
+    If it saves work, the tables are those of the set that the graphs were sliced from, so that
     the folds of a search share them.
+
+    Parameters
+    ----------
+    graphs, encoder, **parameters
+        See :class:`GraphDataset`.
+
+    radius : int
+        Radius of the egonets.
+
+    n_layers : int
+        Number of layers of the network.
     """
 
     def __init__(
-        self, graphs: GraphSet, encoder: NodeEncoder, *, radius: int, n_layers: int, **more: Any
+        self,
+        graphs: GraphSet,
+        encoder: NodeEncoder,
+        *,
+        radius: int,
+        n_layers: int,
+        **parameters: Any,
     ) -> None:
-        super().__init__(graphs, encoder, **more)
+        super().__init__(graphs, encoder, **parameters)
         self.radius = radius
         self.n_layers = n_layers
         self._whole, self._rows = _source(graphs, radius)
-        egonet_sizes(self._whole, radius)  # refuses what is too large, now and not in training
+        egonet_sizes(self._whole, radius)  # raises a MemoryError now, not in training
         self._label_columns = encoder.label_columns(self._whole)
         self._scratch = np.empty(0, dtype=np.int32)
 
     def table(self, merge: bool) -> ColorTable:
-        """Graphs and egonets in terms of colors of nodes, or of single nodes."""
+        """Return the table of colors of nodes, or of single nodes if they are not merged."""
         return color_table(self._whole, self.radius, self.n_layers, merge=merge)
 
     def nodes_per_row(self, merge: bool) -> float:
-        """Of the whole set, at the level below the last with the most colors."""
+        """Return the nodes per color of the whole set.
+
+        Of the levels below the last, the one with the most colors counts.
+        """
         n_colors = float(np.diff(self.table(merge).level_offsets)[:-1].max())
-        # A part of the graphs may have more colors than its share.
+        # A part of the graphs may have more than its share of the colors.
         return min(MAX_EXPECTED, self._whole.n_nodes / n_colors)
 
     def color_bounds(self, rows: Rows, merge: bool) -> NDArray[np.int64]:
-        """Of each of several batches, how many colors a level has at most."""
+        """Return the largest number of colors that a level of each batch can have."""
         table = self.table(merge)
         most = np.diff(table.level_offsets).max()
         of_graphs = np.diff(table.color_offsets).reshape(table.n_levels, -1).max(axis=0)
-        return np.array([min(most, of_graphs[self._rows[some]].sum()) for some in rows])
+        return np.array([min(most, of_graphs[self._rows[batch_rows]].sum()) for batch_rows in rows])
 
-    def check_size(self, rows: Rows, network: LoFINetwork, *, merge: bool, gradients: bool) -> None:
+    def check_memory(
+        self, rows: Rows, network: LoFINetwork, *, merge: bool, gradients: bool
+    ) -> None:
         histograms: list[Any] = [layer.histogram for layer in network.layers]
         sizes = [histogram.numel() for histogram in histograms]
         per_color = TRAINING_BYTES * sum(sizes) if gradients else PREDICTION_BYTES * max(sizes)
         per_color += INPUT_BYTES * self.encoder.n_columns
         table = self.table(merge)
         if not is_too_large(per_color * int(np.diff(table.level_offsets).max())):
-            return  # as almost always, however batches are cut
+            return  # almost always: even a batch of all graphs would fit
         n_colors = self.color_bounds(rows, merge)
         if not is_too_large(per_color * n_colors.max()):
             return
@@ -149,10 +161,10 @@ class EgonetDataset(GraphDataset):
     def batches(
         self, rows: Rows, *, merge: bool = True, gradients: bool = True
     ) -> Iterator[tuple[EgonetBatch, Tensor]]:
-        """Several batches of graphs and their targets.
+        """Iterate over several batches of graphs and their targets.
 
-        Some of them are prepared together, because on small graphs calls cost more than
-        work. With `gradients`, matrices get their transposes.
+        Several batches are cut together, because on small graphs a call of numpy costs more than
+        its work. With `gradients`, matrices get their transposes.
         """
         n_colors = int(self.table(merge).level_offsets[-1])
         nodes_per_batch = self.graphs.n_nodes // len(rows)
@@ -163,7 +175,7 @@ class EgonetDataset(GraphDataset):
     def _cut(
         self, rows: Rows, merge: bool, gradients: bool
     ) -> Iterator[tuple[EgonetBatch, Tensor]]:
-        """Prepare several batches together; see :mod:`sklofi.training._color_blocks`."""
+        """Cut several batches together; see :mod:`sklofi.training._color_blocks`."""
         table = self.table(merge)
         in_table = [self._rows[batch_rows] for batch_rows in rows]
         in_graphs = gather_graphs(table, in_table)
@@ -187,7 +199,7 @@ class EgonetDataset(GraphDataset):
 
 
 def _source(graphs: GraphSet, radius: int) -> tuple[GraphSet, NDArray[np.int64]]:
-    """The set whose tables are used, and the rows of the graphs in it."""
+    """Return the set whose tables are used, and the rows of the graphs in it."""
     whole, rows = graphs.origin
     alone = graphs, np.arange(len(graphs))
     if not has_egonets(whole, radius) and 4 * graphs.n_nodes < whole.n_nodes:
@@ -195,5 +207,5 @@ def _source(graphs: GraphSet, radius: int) -> tuple[GraphSet, NDArray[np.int64]]
     try:
         egonet_sizes(whole, radius)
     except MemoryError:
-        return alone  # what is too large may have been left out
+        return alone  # the slice may leave out the graphs that are too large
     return whole, rows

@@ -18,7 +18,6 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions, validate_parameter_constraints
 from sklearn.utils.validation import check_is_fitted
-from skorch.callbacks import Callback
 
 from sklofi._messages import show
 from sklofi._parameters import AT_LEAST_1, learning_rate, network_estimator, parameter
@@ -40,6 +39,7 @@ from sklofi.training._dataset import BatchLoader
 from sklofi.training._device import check_device, check_size, give_up_lost_threads, is_usable
 from sklofi.training._encoding import NodeEncoder
 from sklofi.training._progress import ProgressLog
+from sklofi.training._skorch import Callback
 from sklofi.training._split import split_validation
 
 try:
