@@ -117,7 +117,7 @@ class BaseLoFI(NetworkEstimator):
         net = self.net_
         rows, weight = np.arange(len(training)), training.weight
         # Each graph alone, at least, has to fit into the memory of a training step.
-        net.get_iterator(training, training=True).check_size(rows[:, None], merge=True)
+        net.get_iterator(training, training=True).check_memory(rows[:, None], merge=True)
         sizes = np.diff(training.graphs.node_offsets)
         most_nodes = min(N_EXAMPLE_NODES, N_EXAMPLE_NUMBERS // self._encoder.n_columns)
         if len(training) > N_EXAMPLES or sizes.sum() > most_nodes:

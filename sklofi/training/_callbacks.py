@@ -1,4 +1,4 @@
-"""Callbacks of a training: averaged weights, early stopping, and what to do if it fails."""
+"""Callbacks of a training: averaged weights, early stopping, recovery from a failure."""
 
 from __future__ import annotations
 
@@ -8,36 +8,36 @@ from typing import Any
 import numpy as np
 import torch
 from sklearn.exceptions import ConvergenceWarning
-from skorch import NeuralNet
-from skorch.callbacks import Callback, EarlyStopping
 from torch import Tensor
 
 from sklofi.training._dataset import GraphDataset
+from sklofi.training._skorch import Callback, EarlyStopping, NeuralNet
 
 # Products of larger weights may not fit into 32 bits.
 LARGEST_WEIGHT = 1e6
 
 
 def statistics_of(module: torch.nn.Module) -> list[Tensor]:
-    """Means and variances of layers that normalize, of modules that have such layers."""
-    statistics: Any = getattr(module, "statistics", list)
-    return statistics()
+    """Return the means and variances of layers that normalize, if a module has such layers."""
+    compute: Any = getattr(module, "statistics", list)
+    statistics: list[Tensor] = compute()
+    return statistics
 
 
-def exchanged(module: torch.nn.Module) -> list[Tensor]:
-    """The tensors of a module that change in training: weights, and what belongs to them."""
+def tensors_of(module: torch.nn.Module) -> list[Tensor]:
+    """Return the tensors of a module that change in training: weights, then statistics."""
     return [*module.parameters(), *statistics_of(module)]
 
 
-class AverageWeights(Callback):
-    """Let the weights that are validated and kept be an average over the last steps.
+class AverageWeights(Callback):  # type: ignore[misc]
+    """Validate and keep an average of the weights over the last steps.
 
-    On most data sets that were tried it had the lower validation loss, and one that jumps
-    less from epoch to epoch. Training itself goes on with the weights of the last step.
+    On most data sets that were tried, the validation loss of the average is lower, and varies
+    less from epoch to epoch. Training itself continues with the weights of the last step.
 
     Averages of the means and variances of batch normalization would not belong to the averaged
-    weights. They are found anew for these after each epoch, in one more pass without gradients,
-    over all training graphs or about 500 of them.
+    weights. They are computed for these after each epoch, in another pass without gradients, over
+    all training graphs or about 500 of them.
     """
 
     DECAY = 0.99  # about the last 100 steps; fewer at the beginning
@@ -50,20 +50,20 @@ class AverageWeights(Callback):
 
     @property
     def remembered(self) -> list[str]:
-        """What belongs into a checkpoint."""
+        """The names of the attributes that belong in a checkpoint."""
         return [name for name in vars(self) if name != "dataset"]
 
     def __getstate__(self) -> dict[str, Any]:
-        # In the middle of a training it may be on a GPU, where not everybody has one.
+        # During a training the average may be on a GPU, and this may be unpickled without one.
         state = {key: value for key, value in vars(self).items() if key != "average"}
         return {**state, "dataset": None}
 
     def check_state(self, net: NeuralNet, state: dict[str, Any]) -> None:
-        """Check that averages from a file have the sizes of the weights: optimizers do not look."""
-        expected = [(weight.shape, torch.float32) for weight in exchanged(net.module_)]
+        """Check that the averages in a file have the sizes of the weights."""
+        expected = [(weight.shape, torch.float32) for weight in tensors_of(net.module_)]
         for name in ("kept", "last", "average"):
             if tensors := state.get(name):
-                if [(one.shape, one.dtype) for one in tensors] != expected:
+                if [(tensor.shape, tensor.dtype) for tensor in tensors] != expected:
                     raise ValueError("the averages of the weights do not have their size")
 
     def on_train_begin(self, net: NeuralNet, **kwargs: Any) -> None:
@@ -79,8 +79,8 @@ class AverageWeights(Callback):
             self.exchange(net)
 
     def start(self, net: NeuralNet) -> None:
-        """Go on where the last training ended, unless other weights were put in since."""
-        weights = [weight.detach().clone() for weight in exchanged(net.module_)]
+        """Continue where the last training ended, unless the weights were replaced since."""
+        weights = [weight.detach().clone() for weight in tensors_of(net.module_)]
         self.is_started = True
         self.is_in_place = self.kept is not None and all(
             torch.equal(kept.cpu(), weight.cpu())
@@ -113,76 +113,77 @@ class AverageWeights(Callback):
         if not self.is_in_place:  # interrupted in the middle of an epoch
             self.exchange(net)
         self.dataset = None
-        # On the CPU, so that what was trained on a GPU can be unpickled without one.
-        self.kept = [weight.detach().cpu().clone() for weight in exchanged(net.module_)]
+        # On the CPU, so that a net that was trained on a GPU can be unpickled without one.
+        self.kept = [weight.detach().cpu().clone() for weight in tensors_of(net.module_)]
         self.last = [weight.cpu() for weight in self.average]
         del self.average
 
     def put_in_place(self, net: NeuralNet) -> None:
-        """Put the average where the weights are, with the statistics that belong to it."""
+        """Put the average in the place of the weights, with the statistics that belong to it."""
         if not self.is_in_place:
             self.exchange(net)
             net.find_statistics(self.dataset)
-            # Batches of a single row are normalized by these in training, too.
+            # Training normalizes batches of a single row by these, too.
             n_weights = len(list(net.module_.parameters()))
-            for other, found in zip(
+            for other, computed in zip(
                 self.average[n_weights:], statistics_of(net.module_), strict=True
             ):
-                other.copy_(found)
+                other.copy_(computed)
 
     @torch.no_grad()
     def exchange(self, net: NeuralNet) -> None:
-        for weight, average in zip(exchanged(net.module_), self.average, strict=True):
+        """Exchange the average and the weights of the last step."""
+        for weight, average in zip(tensors_of(net.module_), self.average, strict=True):
             weight.data, average.data = average.data, weight.data
         self.is_in_place = not self.is_in_place
 
 
-class EndOfTraining(KeyboardInterrupt):  # which is how skorch's callbacks end a training
-    """One of our callbacks has seen enough; nobody has pressed Ctrl-C."""
+class EndOfTraining(KeyboardInterrupt):  # by which the callbacks of skorch end a training
+    """A callback has ended the training; Ctrl-C was not pressed."""
 
 
-class LastGoodWeights(Callback):
-    """Go back to the last sound epoch if training diverges or is interrupted."""
+class LastGoodWeights(Callback):  # type: ignore[misc]
+    """Go back to the last good epoch if training diverges or is interrupted."""
 
     def on_train_begin(self, net: NeuralNet, **kwargs: Any) -> None:
         self.problem: str | None = None
-        self.keep(net, "with which it started")
+        self.store_weights(net, "with which it started")
 
     def on_epoch_end(
         self, net: NeuralNet, dataset_train: GraphDataset | None = None, **kwargs: Any
     ) -> None:
-        self.look(net, dataset_train)
+        self.find_problem(net, dataset_train)
         if self.problem is not None:
             raise EndOfTraining
-        self.keep(net, f"of epoch {net.history[-1, 'epoch']}")
+        self.store_weights(net, f"of epoch {net.history[-1, 'epoch']}")
 
-    def look(self, net: NeuralNet, dataset: GraphDataset | None = None) -> None:
-        """Find out whether something is wrong with the last epoch."""
+    def find_problem(self, net: NeuralNet, dataset: GraphDataset | None = None) -> None:
+        """Set `problem` if the losses, weights or outputs of the last epoch are too large."""
         row = net.history[-1]
         for name in ("train_loss", "valid_loss"):
             if not np.isfinite(row.get(name, 0)):
                 self.problem = f"The loss became {row[name]}"
-        largest = max(one.abs().max().item() for one in net.module_.parameters())
+        largest = max(weight.abs().max().item() for weight in net.module_.parameters())
         if not largest <= LARGEST_WEIGHT:
             self.problem = self.problem or f"Weights grew to {largest:.1g}"
-        if not all(one.isfinite().all() for one in net.module_.buffers()):
+        if not all(buffer.isfinite().all() for buffer in net.module_.buffers()):
             self.problem = self.problem or "The variance of a layer became infinite"
         if dataset is not None and "valid_loss" not in row:
-            # The loss of training was measured before the last step, and of other weights.
+            # The training loss was measured before the last step, with other weights.
             batch = dataset.batch(np.arange(min(len(dataset), net.batch_size)), gradients=False)
             if not net.evaluation_step(batch).isfinite().all():
                 self.problem = self.problem or "The outputs became infinite"
 
     def on_train_end(self, net: NeuralNet, **kwargs: Any) -> None:
         if net.history and not net.is_interrupted_:
-            self.look(net)  # a callback may have ended the training before this one heard of it
+            self.find_problem(net)  # a callback before this one may have ended the training
         if self.problem is None and not net.is_interrupted_:
             return
         net.module_.load_state_dict(self.weights)
         which = self.which
-        for _, other in net.callbacks_:
-            if isinstance(other, RestoreBest) and other.best_model_weights_ is not None:
-                which = f"of epoch {other.best_epoch_}, the best so far on the validation graphs"
+        for _, callback in net.callbacks_:
+            if isinstance(callback, RestoreBest) and callback.best_model_weights_ is not None:
+                which = f"of epoch {callback.best_epoch_}, the best so far on the validation graphs"
         if self.problem is None:
             warnings.warn(
                 f"Training was interrupted in epoch {len(net.history) + 1}. The estimator can be"
@@ -200,12 +201,13 @@ class LastGoodWeights(Callback):
                 stacklevel=2,
             )
 
-    def keep(self, net: NeuralNet, which: str) -> None:
-        self.weights = {name: one.clone() for name, one in net.module_.state_dict().items()}
+    def store_weights(self, net: NeuralNet, which: str) -> None:
+        """Store the present weights, and what a warning calls them."""
+        self.weights = {name: value.clone() for name, value in net.module_.state_dict().items()}
         self.which = which
 
 
-class EpochReports(Callback):
+class EpochReports(Callback):  # type: ignore[misc]
     """Report every epoch to the callbacks of scikit-learn (1.9 and later)."""
 
     remembered = ()
@@ -228,33 +230,33 @@ class EpochReports(Callback):
             self._end_epoch()
 
     def _end_epoch(self) -> None:
-        # The estimator has its fitted attributes while it trains, so a copy of it can
-        # predict as it is: nothing has to be reconstructed.
+        # The estimator has its fitted attributes while it trains, so a copy of it can predict:
+        # nothing has to be reconstructed.
         self.stop = self.epoch.call_on_fit_task_end(
             estimator=self.estimator, reconstruction_attributes={}
         )
         self.epoch = None
 
 
-class StopWhenAsked(Callback):
-    """End the training if a callback of scikit-learn wants to, after all others are done."""
+class StopWhenAsked(Callback):  # type: ignore[misc]
+    """End the training if a callback of scikit-learn asks for it, after all other callbacks."""
 
     remembered = ()
 
-    def __init__(self, tasks: EpochReports) -> None:
-        self.tasks = tasks
+    def __init__(self, reports: EpochReports) -> None:
+        self.reports = reports
 
     def on_epoch_end(self, net: NeuralNet, **kwargs: Any) -> None:
-        if self.tasks.stop:
+        if self.reports.stop:
             raise EndOfTraining
 
 
-class RestoreBest(EarlyStopping):
-    """Stop when the validation loss stalls, and go back to the best weights."""
+class RestoreBest(EarlyStopping):  # type: ignore[misc]
+    """Stop when the validation loss stops falling, and go back to the best weights."""
 
     def __init__(self, patience: int) -> None:
-        # An absolute threshold: on separable classes the loss goes on shrinking towards zero,
-        # by ever smaller amounts, until the last epoch.
+        # An absolute threshold: on separable classes the loss falls toward zero, by smaller and
+        # smaller amounts, until the last epoch.
         super().__init__(
             "valid_loss", patience=patience, threshold=1e-4, threshold_mode="abs", load_best=True
         )

@@ -1,135 +1,38 @@
-"""The state of a net as plain data, and checkpoints of a training."""
+"""Checkpoints of a training."""
 
 from __future__ import annotations
 
-import inspect
 import os
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
-from itertools import count
 from numbers import Integral
 from pathlib import Path
-from types import FunctionType
 from typing import Any
 
 import joblib
 import numpy as np
 import torch
-from skorch import NeuralNet
-from skorch.callbacks import Callback
-from skorch.history import History
-from torch import Tensor
 
 from sklofi._messages import shorten
-from sklofi._storage import DAMAGE, Arrays, check_attributes, decode, encode, read_file, write_file
+from sklofi._storage import DAMAGE, Arrays, decode, encode, read_file, write_file
+from sklofi.training._net_state import callback_state, net_state, restore_callbacks, restore_net
+from sklofi.training._skorch import Callback, NeuralNet
 
 # A checkpoint is written at the end of an epoch if the last one is older than this.
 SECONDS_BETWEEN = 1.0
 
 
-CRITERIA = {
-    criterion.__name__: criterion
-    for criterion in (torch.nn.CrossEntropyLoss, torch.nn.L1Loss, torch.nn.MSELoss)
-}
-
-
-def net_state(net: NeuralNet) -> dict[str, Any]:
-    """All that a net has learned, as arrays and plain values."""
-    arguments = net.get_params_for("module")
-    return {
-        "architecture": {k: v for k, v in arguments.items() if k not in ("generator", "dtype")},
-        "criterion": net.criterion.__name__,
-        "device": str(net.device),
-        "weights": _to_arrays(net.module_.state_dict()),
-        "optimizer": _to_arrays(net.optimizer_.state_dict()),
-        "generator": _to_arrays(net.iterator_train__generator.get_state()),
-        "frozen": [name for name, one in net.module_.named_parameters() if not one.requires_grad],
-        "history": [
-            {name: _to_arrays(value) for name, value in row.items() if name != "batches"}
-            for row in net.history
-        ],
-        "callbacks": {
-            name: _callback_state(name, callback)
-            for name, callback in net.callbacks_
-            if name in net.own_names()
-        },
-    }
-
-
-def check_architecture(network: type[torch.nn.Module], state: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of a network, if its size is that of the weights.
-
-    A file may claim any size, so the network is first made where weights take no memory. Layers
-    do, so a shallow one is made to grow, and given up when it has more weights than there are.
-    """
-    size, weights = dict(state["architecture"]), state["weights"]
-    if not all(type(value) in (bool, int, float, str) for value in size.values()):
-        raise ValueError("the network is not described by plain numbers and texts")
-    n_numbers = sum(array.size for array in weights.values())
-    if any(not 0 <= value <= n_numbers for value in size.values() if type(value) is int):
-        raise ValueError("the network that is described is larger than its weights")
-    for some in _growing(size):
-        with torch.device("meta"):
-            expected = {name: one.shape for name, one in network(**some).state_dict().items()}
-        if len(expected) > len(weights):
-            raise ValueError("the network that is described is larger than its weights")
-    if expected != {name: array.shape for name, array in weights.items()}:
-        raise ValueError("the weights do not have the size of the network that is described")
-    return size
-
-
-def _growing(size: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The same size with 1, 2, 4, ... layers, at last with all of them."""
-    depths = {name: size[name] for name in size if name in ("n_layers", "n_poolings")}
-    for n_most in (2**i for i in count()):
-        some = {name: min(depth, n_most) for name, depth in depths.items()}
-        yield {**size, **some}
-        if some == depths:
-            return
-
-
-def restore_net(net: NeuralNet, state: dict[str, Any]) -> None:
-    """Put what a net had learned into one of the same architecture."""
-    parameters = list(net.module_.named_parameters())
-    for name, parameter in parameters:
-        parameter.requires_grad_(name not in state["frozen"])
-    net.module_.load_state_dict(_to_tensors(state["weights"], "cpu"))
-    _check_optimizer(state["optimizer"], [parameter for _, parameter in parameters])
-    net.optimizer_.load_state_dict(_to_tensors(state["optimizer"], "cpu"))
-    net.iterator_train__generator.set_state(_to_tensors(state["generator"], "cpu"))
-    if not all("epoch" in row for row in state["history"]):
-        raise ValueError("the history has rows that belong to no epoch")
-    net.history = History()
-    net.history.extend({"batches": [], **row} for row in state["history"])
-    _restore_callbacks(net, state["callbacks"])
-
-
-def _check_optimizer(state: dict[str, Any], parameters: list[Tensor]) -> None:
-    """Check that averages have the sizes of their parameters: the optimizer does not look."""
-    (group,) = state["param_groups"]
-    is_sound = list(group["params"]) == list(range(len(parameters))) and group["fused"] is True
-    for index, own in state["state"].items():
-        shape = tuple(parameters[index].shape)
-        is_sound &= index >= 0
-        is_sound &= own.keys() == {"step", "exp_avg", "exp_avg_sq"} and own["step"].size == 1
-        is_sound &= own["exp_avg"].shape == own["exp_avg_sq"].shape == shape
-        is_sound &= own["exp_avg"].dtype == own["exp_avg_sq"].dtype == np.float32
-    if not is_sound:
-        raise ValueError("the state of the optimizer does not have the size of the weights")
-
-
-class Checkpoint(Callback):
-    """Keep the whole state of a training in a file, to go on from there after a crash.
+class Checkpoint(Callback):  # type: ignore[misc]
+    """Write the whole state of a training to a file, to continue from there after a crash.
 
     Parameters
     ----------
     path : path-like
-        The file; in a folder, one whose name is made of the parameters and the data.
+        The file. If it is a folder, a file in it, whose name is a digest of `call`.
 
     call : dict
-        What the training depends on, in digests; see :func:`describe_call`.
+        Digests of all that the training depends on; see :func:`describe_call`.
     """
 
     def __init__(self, path: str | os.PathLike[str], call: dict[str, Any]) -> None:
@@ -146,27 +49,31 @@ class Checkpoint(Callback):
         self.call = call
         self.found: dict[str, Any] | None = None
         if self.path.exists():
-            description, arrays = read_file(self.path)
-            if (name := description.get("class")) != "checkpoint":
-                raise ValueError(
-                    f"{self.path} holds a saved {shorten(name)}, not a checkpoint. Choose"
-                    " another file for the checkpoint."
-                )
-            with self._taken_for_damage():
-                others = self._differences(description["call"])
-            if others:
-                raise ValueError(
-                    f"The checkpoint {self.path} belongs to a fit of {others}. Choose another file"
-                    " or remove it to begin anew; a folder keeps the checkpoints of different fits"
-                    " apart."
-                )
-            with self._taken_for_damage():
-                self.found = decode(description["state"], arrays)
-                self._check_found()
+            self._read()
+
+    def _read(self) -> None:
+        """Read the state of the training from the file, and check that it is of the same call."""
+        description, arrays = read_file(self.path)
+        if (name := description.get("class")) != "checkpoint":
+            raise ValueError(
+                f"{self.path} holds a saved {shorten(name)}, not a checkpoint. Choose"
+                " another file for the checkpoint."
+            )
+        with self._errors_as_damage():
+            difference = self._difference(description["call"])
+        if difference:
+            raise ValueError(
+                f"The checkpoint {self.path} belongs to a fit of {difference}. Choose another file"
+                " or remove it to begin anew; a folder keeps the checkpoints of different fits"
+                " apart."
+            )
+        with self._errors_as_damage():
+            self.found = decode(description["state"], arrays)
+            self._check_found()
 
     @contextmanager
-    def _taken_for_damage(self) -> Iterator[None]:
-        """Say of what fails that the file is damaged."""
+    def _errors_as_damage(self) -> Iterator[None]:
+        """Turn errors of reading into one that says that the file is damaged."""
         try:
             yield
         except DAMAGE as error:
@@ -187,12 +94,13 @@ class Checkpoint(Callback):
 
     @property
     def is_finished(self) -> bool:
+        """Whether the file holds a training that has ended."""
         return self.found is not None and self.found["is_finished"]
 
     def random_state(self, fresh: np.random.RandomState) -> np.random.RandomState:
-        """The source of all randomness as it was at the beginning of the first call."""
+        """Return the source of all randomness as it was at the beginning of the first call."""
         if self.found is not None and fresh is np.random.mtrand._rand:
-            fresh = self.found["random_state"]  # the global one is not for us to set
+            fresh = self.found["random_state"]  # the global one is the user's to set
         elif self.found is not None:
             fresh.set_state(self.found["random_state"].get_state())
         self.first_random_state = np.random.RandomState()
@@ -200,25 +108,25 @@ class Checkpoint(Callback):
         return fresh
 
     def resume(self, net: NeuralNet, max_epochs: int) -> int:
-        """Put what was found into the net; the number of epochs that are left to be run."""
+        """Restore the net from the file, and return the number of epochs that are left."""
         self.n_epochs_before = len(net.history)
         if self.found is not None:
             self.n_epochs_before = self.found["n_epochs_before"]
-            with self._taken_for_damage():
+            with self._errors_as_damage():
                 restore_net(net, self.found["net"])
         return max_epochs - (len(net.history) - self.n_epochs_before)
 
     def on_train_begin(self, net: NeuralNet, **kwargs: Any) -> None:
         self.last_written = time.monotonic()
-        self._callback_states(net)  # those that cannot be kept are refused now
+        self._callback_states(net)  # raises an error now, not at the end of an epoch
         for _, callback in net.callbacks_:
             if hasattr(callback, "first_epoch"):
                 callback.first_epoch = self.n_epochs_before
         if self.found is not None:
-            # Now that all have begun anew, let them be in the middle.
-            with self._taken_for_damage():
+            # All callbacks have begun a new training; put them in the middle of the old one.
+            with self._errors_as_damage():
                 restore_net(net, self.found["net"])
-                _restore_callbacks(net, self.found["callbacks"])
+                restore_callbacks(net, self.found["callbacks"])
                 net.dropout_generator_.set_state(torch.from_numpy(self.found["dropout_generator"]))
 
     def on_epoch_end(self, net: NeuralNet, **kwargs: Any) -> None:
@@ -233,22 +141,24 @@ class Checkpoint(Callback):
 
     def _callback_states(self, net: NeuralNet) -> dict[str, Any]:
         return {
-            name: _callback_state(name, callback)
+            name: callback_state(name, callback)
             for name, callback in net.callbacks_
             if callback is not self
         }
 
     def finish(self, net: NeuralNet) -> None:
+        """Write that the training has ended, unless it was interrupted."""
         if not self.is_finished and not net.is_interrupted_:
             self.write(net, is_finished=True)
 
-    def write(self, net: NeuralNet, *, is_finished: bool, **more: Any) -> None:
+    def write(self, net: NeuralNet, *, is_finished: bool, **progress: Any) -> None:
+        """Write the file, with what belongs to an epoch in the middle of a training."""
         state = {
             "is_finished": is_finished,
             "random_state": self.first_random_state,
             "n_epochs_before": self.n_epochs_before,
             "net": net_state(net),
-            **more,
+            **progress,
         }
         arrays: Arrays = {}
         description = {
@@ -258,14 +168,14 @@ class Checkpoint(Callback):
         }
         write_file(self.path, description, arrays)
 
-    def _differences(self, found: dict[str, Any]) -> str:
-        """In what another call differs from ours, or nothing."""
+    def _difference(self, found: dict[str, Any]) -> str:
+        """Return in words how the call in the file differs from this one, or an empty string."""
         if found == self.call:
             return ""
-        others = {**found["parameters"], **self.call["parameters"]}
+        parameters = {**found["parameters"], **self.call["parameters"]}
         names = sorted(
             name
-            for name in others
+            for name in parameters
             if found["parameters"].get(name) != self.call["parameters"].get(name)
         )
         if names:
@@ -276,7 +186,24 @@ class Checkpoint(Callback):
 def describe_call(
     estimator: Any, training: Any, validation: Any, net: NeuralNet | None
 ) -> dict[str, Any]:
-    """What the result of a fit depends on: parameters, data, and a net to start with."""
+    """Return digests of all that the result of a fit depends on.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Its parameters count, but for those that the result does not depend on.
+
+    training, validation : tuple (graphs, y, weight) or None
+        The data.
+
+    net : NeuralNet or None
+        The net to start with.
+
+    Returns
+    -------
+    call : dict
+        The name of the class, a digest of each parameter, and digests of data and net.
+    """
     learned = ("weights", "optimizer", "generator")
     start = None if net is None else [net_state(net)[name] for name in learned]
     data = [
@@ -284,13 +211,13 @@ def describe_call(
         for graphs, y, weight in filter(None, (training, validation))
     ]
     parameters = estimator.get_params(deep=False)
-    parameters["callbacks"] = [_describe_callback(one) for one in parameters["callbacks"] or []]
+    parameters["callbacks"] = [_describe_callback(item) for item in parameters["callbacks"] or []]
     random_state = parameters.pop("random_state")
     if isinstance(random_state, Integral):
         parameters["random_state"] = int(random_state)
     elif random_state is not None:
         parameters["random_state"] = random_state.get_state()
-    del parameters["device"], parameters["verbose"]  # which the result does not depend on
+    del parameters["device"], parameters["verbose"]  # the result does not depend on them
     return {
         "class": type(estimator).__name__,
         "parameters": {name: joblib.hash(value) for name, value in parameters.items()},
@@ -300,9 +227,10 @@ def describe_call(
 
 
 def _describe_callback(item: Any) -> Any:
+    """Return the class of a callback, or of a (name, callback) pair, and its state."""
     callback = item[-1] if isinstance(item, tuple) else item
     kind = callback if isinstance(callback, type) else type(callback)
-    state = {} if callback is kind else _callback_state(kind.__name__, callback)
+    state = {} if callback is kind else callback_state(kind.__name__, callback)
     return f"{kind.__module__}.{kind.__qualname__}", state
 
 
@@ -311,80 +239,7 @@ def _labels_of(graphs: Any) -> Any:
 
 
 def _in_a_fixed_order(label: Any) -> Any:
-    """A label whose digest is the same in every process, which sets of texts have not."""
+    """Return a label whose digest is the same in every process, unlike that of a set of texts."""
     if isinstance(label, frozenset):
-        return "frozenset", sorted(joblib.hash(_in_a_fixed_order(one)) for one in label)
+        return "frozenset", sorted(joblib.hash(_in_a_fixed_order(item)) for item in label)
     return tuple(map(_in_a_fixed_order, label)) if isinstance(label, tuple) else label
-
-
-def _callback_state(name: str, callback: Callback) -> dict[str, Any]:
-    """The attributes of a callback that change in training."""
-    state = {}
-    for attribute in getattr(callback, "remembered", vars(callback)):
-        value = getattr(callback, attribute)
-        if isinstance(value, type | FunctionType | partial):
-            continue  # the callback has it in the next run as well
-        value = _to_arrays(value.state_dict() if hasattr(value, "state_dict") else value)
-        try:
-            encode(value, "", {})
-        except TypeError:
-            if not attribute.endswith("_"):
-                continue  # a parameter, by the convention of scikit-learn and skorch
-            raise TypeError(
-                f"The callback {name!r} cannot be kept in a checkpoint, because its attribute"
-                f" {attribute} is of the type {type(value).__name__}."
-            ) from None
-        state[attribute] = value
-    return state
-
-
-def _restore_callbacks(net: NeuralNet, states: dict[str, dict[str, Any]]) -> None:
-    callbacks = dict(net.callbacks_)
-    for name, state in states.items():
-        if not state:  # perhaps of one that is not here, such as a progress bar
-            continue
-        kind = type(callbacks[name])
-        # What the user gave to a callback, perhaps the name of a file to write, is there already.
-        state = {key: state[key] for key in state.keys() - _parameter_names(kind)}
-        check_attributes(kind, state)
-        state = _to_tensors(state, net.device)
-        if name == "average_weights":
-            callbacks[name].check_state(net, state)
-        for attribute, value in state.items():
-            present: Any = getattr(callbacks[name], attribute, None)
-            if hasattr(present, "load_state_dict"):
-                present.load_state_dict(value)
-            else:
-                setattr(callbacks[name], attribute, value)
-
-
-def _parameter_names(kind: type) -> set[str]:
-    """What the constructors of a class and of its bases take."""
-    constructors = [vars(one).get("__init__") for one in kind.__mro__]
-    return {
-        name
-        for one in constructors
-        if isinstance(one, FunctionType)  # not that of object
-        for name in inspect.signature(one).parameters
-    }
-
-
-def _to_arrays(value: Any) -> Any:
-    """The same with arrays in place of tensors."""
-    if isinstance(value, Tensor):
-        return value.detach().cpu().numpy().copy()
-    if isinstance(value, dict):
-        return {key: _to_arrays(one) for key, one in value.items()}
-    if type(value) in (list, tuple):
-        return type(value)(map(_to_arrays, value))
-    return value
-
-
-def _to_tensors(value: Any, device: str | torch.device) -> Any:
-    if isinstance(value, np.ndarray):
-        return torch.from_numpy(value.copy()).to(device)
-    if isinstance(value, dict):
-        return {key: _to_tensors(one, device) for key, one in value.items()}
-    if type(value) in (list, tuple):
-        return type(value)(_to_tensors(one, device) for one in value)
-    return value

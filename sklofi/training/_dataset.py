@@ -1,42 +1,66 @@
-"""Encoded graphs with their targets and weights, and the loader that cuts batches from them."""
+"""Encoded graphs with targets and weights, and the loader that iterates over their batches."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Any, Protocol, Self
+from typing import Any, Self
 
 import numpy as np
-import skorch.dataset
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
 from sklofi.graphs._graph_set import GraphSet
 from sklofi.training._encoding import NodeEncoder
+from sklofi.training._skorch import Dataset
 
-# Of each of several batches, the graphs.
+# The graphs of each of several batches.
 Rows = Sequence[NDArray[np.int64]] | NDArray[np.int64]
 
 
-class Batch(Protocol):
-    """Some graphs as a network takes them."""
+class Batch(ABC):
+    """Several graphs in the form that a network takes."""
 
     weight: Tensor  # (n_graphs,)
 
     @property
+    @abstractmethod
     def inputs(self) -> tuple[Any, ...]:
         """The arguments of the network."""
 
-    def __len__(self) -> int: ...
+    @abstractmethod
+    def to(self, device: str | torch.device) -> Self:
+        """Return the batch on a device, the same object if it is there."""
 
-    def to(self, device: str | torch.device) -> Self: ...
+    def __len__(self) -> int:
+        """Return the number of graphs."""
+        return len(self.weight)
 
 
-class GraphDataset(skorch.dataset.Dataset):
-    """Graphs, targets and weights as a network takes them.
+class GraphDataset(Dataset, ABC):  # type: ignore[misc]
+    """Graphs, targets and weights in the form that a network takes.
 
-    A subclass gives `batches`, `nodes_per_row` and `check_size`.
+    Parameters
+    ----------
+    graphs : GraphSet
+        The graphs.
+
+    encoder : NodeEncoder
+        The encoder of their nodes.
+
+    handle_unknown : {"ignore", "error"}, default="ignore"
+        Whether node labels that the encoder does not know raise an error.
+
+    owner : str, default="the estimator"
+        Name of the estimator, for errors and warnings.
+
+    y : ndarray of shape (n_graphs,) or (n_graphs, n_outputs), default=None
+        Targets; zeros if None.
+
+    weight : ndarray of shape (n_graphs,), default=None
+        Weights of the graphs; equal if None. They are scaled to a mean of one.
     """
 
     def __init__(
@@ -62,7 +86,7 @@ class GraphDataset(skorch.dataset.Dataset):
 
     @property
     def X(self) -> GraphDataset:
-        """What skorch's scoring callbacks pass to ``predict``."""
+        """The argument that skorch's scoring callbacks pass to ``predict``."""
         return self
 
     def __len__(self) -> int:
@@ -74,13 +98,14 @@ class GraphDataset(skorch.dataset.Dataset):
     def batch(
         self, rows: NDArray[np.int64], *, merge: bool = True, gradients: bool = True
     ) -> tuple[Any, Tensor]:
-        """Some graphs and their targets; see :meth:`batches`."""
+        """Return a batch of graphs and their targets; see :meth:`batches`."""
         return next(self.batches([rows], merge=merge, gradients=gradients))
 
+    @abstractmethod
     def batches(
         self, rows: Rows, *, merge: bool = True, gradients: bool = True
-    ) -> Iterator[tuple[Any, Tensor]]:
-        """Several batches of graphs and their targets.
+    ) -> Iterator[tuple[Batch, Tensor]]:
+        """Iterate over several batches of graphs and their targets.
 
         Parameters
         ----------
@@ -91,27 +116,55 @@ class GraphDataset(skorch.dataset.Dataset):
             Whether nodes that the network cannot tell apart may be computed once.
 
         gradients : bool, default=True
-            Whether they are for training.
+            Whether the batches are for training.
+
+        Returns
+        -------
+        batches : iterator of (Batch, Tensor)
         """
-        raise TypeError(f"{type(self).__name__} has no batches.")
 
+    @abstractmethod
     def nodes_per_row(self, merge: bool) -> float:
-        """How many nodes there are for each row of the arrays of a batch."""
-        return 1.0
+        """Return how many nodes there are for each row of the arrays of a batch.
 
-    def check_size(self, rows: Rows, network: Any, *, merge: bool, gradients: bool) -> None:
-        """Refuse batches that do not fit into memory, before the first of them is begun."""
+        Parameters
+        ----------
+        merge : bool
+            See :meth:`batches`.
+
+        Returns
+        -------
+        nodes_per_row : float
+            1 if every node has a row, more if nodes share one.
+        """
+
+    @abstractmethod
+    def check_memory(self, rows: Rows, network: Any, *, merge: bool, gradients: bool) -> None:
+        """Raise a MemoryError if a batch does not fit into memory, before any is computed.
+
+        Parameters
+        ----------
+        rows : sequence of ndarray of shape (n_graphs,)
+            The graphs of each batch.
+
+        network : Module
+            The network that computes them.
+
+        merge, gradients : bool
+            See :meth:`batches`.
+        """
 
 
 class BatchLoader:
     """Iterate over :class:`GraphDataset` in batches, shuffled by a generator if given.
 
-    It stands where skorch expects torch's DataLoader, which would fetch graph by graph
-    and draw from the global random generator.
+    skorch uses it in place of torch's DataLoader, which would load graph by graph and draw from
+    the global random generator.
 
     Parameters
     ----------
     dataset : GraphDataset
+        The graphs.
 
     batch_size : int
         Largest number of graphs in a batch.
@@ -120,8 +173,8 @@ class BatchLoader:
         Source of the order of the graphs.
 
     max_rows : int, default=None
-        About how many rows the largest array of a batch may have: nodes, or classes of
-        nodes, of which there are fewer. A graph that alone has more is a batch of its own.
+        About how many rows the largest array of a batch may have: nodes, or colors of nodes, of
+        which there are fewer. A graph that has more rows than this is alone in its batch.
 
     merge, gradients : bool
         See :meth:`GraphDataset.batches`.
@@ -130,7 +183,7 @@ class BatchLoader:
     ----------
     network : Module or None
         If set, its size decides whether there is memory for a batch, and in training its
-        dropout in every epoch whether nodes can be merged at all.
+        dropout, which may change from epoch to epoch, whether nodes can be merged.
     """
 
     network: Any = None
@@ -163,16 +216,16 @@ class BatchLoader:
         # Dropout treats equal nodes differently.
         drops = self.gradients and self.network is not None and self.network.dropout > 0
         merge = self.merge and not drops
-        self.check_size(rows, merge)
+        self.check_memory(rows, merge)
         return self.dataset.batches(rows, merge=merge, gradients=self.gradients)
 
-    def check_size(self, rows: Rows, merge: bool) -> None:
-        """Refuse batches that do not fit into memory, before the first of them is begun."""
+    def check_memory(self, rows: Rows, merge: bool) -> None:
+        """Raise a MemoryError if a batch does not fit into memory, before any is computed."""
         if self.network is not None:
-            self.dataset.check_size(rows, self.network, merge=merge, gradients=self.gradients)
+            self.dataset.check_memory(rows, self.network, merge=merge, gradients=self.gradients)
 
     def _starts(self, order: NDArray[np.int64]) -> Sequence[int]:
-        """Where in an order of the graphs batches begin."""
+        """Return the positions in an order of the graphs at which batches begin."""
         if self.max_rows is None:
             return range(0, len(order), self.batch_size)
         max_nodes = self.max_rows * self.dataset.nodes_per_row(self.merge)

@@ -1,4 +1,4 @@
-"""Where a network can be computed, and whether there is memory for it."""
+"""Devices that a network can be computed on, and the memory that it takes."""
 
 from __future__ import annotations
 
@@ -12,17 +12,16 @@ import torch
 
 from sklofi._memory import is_too_large, memory_size
 
-# Where networks can be trained.
+# The types of devices that networks can be trained on.
 DEVICES = ("cpu", "cuda", "mps", "xpu")
 
-
-# 4 for the weight itself, its gradient, the optimizer's two averages, and the last good and the
-# best value so far.
+# 4 each for the weight, its gradient, the two averages of the optimizer, the last good value and
+# the best value so far.
 BYTES_PER_WEIGHT = 24
 
 
 class _Threads(local):
-    """The process that the threads of torch belong to, as each thread knows it."""
+    """In each thread, the process that the threads of torch belong to."""
 
     process = os.getpid()
 
@@ -31,12 +30,12 @@ _threads = _Threads()
 
 
 def give_up_lost_threads() -> None:
-    """Let torch compute with one thread, if this process was forked from another.
+    """Let torch compute with one thread if this process was forked from another.
 
-    The threads of torch do not survive a fork, and a child that counts on them waits forever.
-    Only a child that uses an estimator comes here; others keep the settings of their parent. It
-    is done once, so that a later `torch.set_num_threads` counts, but once in every thread: each
-    has a number of its own.
+    The threads of torch do not survive a fork, and a child process that uses them waits forever.
+    Only a child that uses an estimator calls this; others keep the settings of their parent. It
+    takes effect once, so that a later `torch.set_num_threads` counts, but once in every thread,
+    because torch has a number of threads for each.
     """
     process = os.getpid()
     if _threads.process != process:
@@ -45,12 +44,12 @@ def give_up_lost_threads() -> None:
 
 
 def check_device(device: str | torch.device) -> str:
-    """The device to train on, as a string."""
+    """Return the device to train on, as a string."""
     if device == "auto":
         return "cuda" if torch.cuda.is_available() else "cpu"
     name = str(device)
     if not re.fullmatch(rf"({'|'.join(DEVICES)})(:[0-9]{{1,3}})?", name):
-        # Asked for other names, torch imports modules, or computes without any numbers.
+        # For other names, torch imports modules, or computes shapes without numbers.
         raise ValueError(
             f'device={name[:100]!r} cannot be used here: it has to be "auto" or one of {DEVICES},'
             ' perhaps with a number as in "cuda:1".'
@@ -66,7 +65,7 @@ def check_device(device: str | torch.device) -> str:
 
 
 def is_usable(device: str | torch.device) -> bool:
-    """Whether a device can be used here."""
+    """Return whether a device can be used here."""
     try:
         check_device(device)
     except ValueError:
@@ -74,12 +73,12 @@ def is_usable(device: str | torch.device) -> bool:
     return True
 
 
-def check_size(network: type[torch.nn.Module], architecture: dict[str, Any]) -> None:
-    """Refuse a network that does not fit into memory, before any is taken."""
+def check_network_memory(network: type[torch.nn.Module], architecture: dict[str, Any]) -> None:
+    """Raise an error if a network does not fit into memory, before it takes any."""
     n_weights: float
     try:
         with torch.device("meta"):  # where weights have sizes, but no values
-            n_weights = sum(one.numel() for one in network(**architecture).parameters())
+            n_weights = sum(weight.numel() for weight in network(**architecture).parameters())
     except RuntimeError as error:
         if "overflow" not in str(error):
             raise

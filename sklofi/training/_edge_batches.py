@@ -1,4 +1,4 @@
-"""Batches of nodes and edges, as networks by message passing take them."""
+"""Batches of nodes and edges, in the form that networks by message passing take."""
 
 from __future__ import annotations
 
@@ -16,23 +16,20 @@ from sklofi.egonets._incidence import egonet_sizes
 from sklofi.graphs._graph_set import GraphSet
 from sklofi.graphs._segments import take_segments
 from sklofi.nn._flat import FlatGraphs, FlatNetwork
-from sklofi.training._dataset import GraphDataset, Rows
+from sklofi.training._dataset import Batch, GraphDataset, Rows
 from sklofi.training._encoding import EdgeEncoder, NodeEncoder
 
-# What is taken for each number that a network keeps, with its gradient and what becomes of it.
+# Bytes for each number that a network keeps: in training it has a gradient, and becomes others.
 TRAINING_BYTES = 12
-
-
 PREDICTION_BYTES = 8
 
-
-# And for each number that a node enters with, where some networks sum over neighbors first.
+# Bytes for each number of the vector of a node. Some networks sum it over neighbors first.
 INPUT_BYTES = 12
 
 
 @dataclass(frozen=True, eq=False)
-class EdgeBatch:
-    """Some graphs as a :class:`FlatNetwork` takes them."""
+class EdgeBatch(Batch):
+    """Several graphs in the form that a :class:`FlatNetwork` takes."""
 
     graphs: FlatGraphs
     weight: Tensor  # (n_graphs,)
@@ -41,9 +38,6 @@ class EdgeBatch:
     def inputs(self) -> tuple[FlatGraphs]:
         return (self.graphs,)
 
-    def __len__(self) -> int:
-        return len(self.weight)
-
     def to(self, device: str | torch.device) -> EdgeBatch:
         if self.weight.device == torch.device(device):
             return self
@@ -51,10 +45,18 @@ class EdgeBatch:
 
 
 class EdgeDataset(GraphDataset):
-    """Encoded graphs from whose flat arrays batches are cut.
+    """Encoded graphs, and batches that are cut from their flat arrays.
 
-    Messages go to a node from its neighbors; in a directed graph from its successors, so
-    that a node sees what LoFI sees in its egonet.
+    Messages go to a node from its neighbors. In a directed graph they come from its successors,
+    so that they come from the nodes of its egonet, as LoFI has it.
+
+    Parameters
+    ----------
+    graphs, encoder, **parameters
+        See :class:`GraphDataset`.
+
+    edge_encoder : EdgeEncoder, default=None
+        The encoder of the edges, for networks that look at their labels.
     """
 
     def __init__(
@@ -63,11 +65,11 @@ class EdgeDataset(GraphDataset):
         encoder: NodeEncoder,
         *,
         edge_encoder: EdgeEncoder | None = None,
-        **more: Any,
+        **parameters: Any,
     ) -> None:
-        super().__init__(graphs, encoder, **more)
+        super().__init__(graphs, encoder, **parameters)
         if edge_encoder is not None:
-            edge_encoder.check(graphs, more["handle_unknown"], more["owner"])
+            edge_encoder.check(graphs, parameters["handle_unknown"], parameters["owner"])
             self._edge_features = edge_encoder.features()
             self._edge_kinds = edge_encoder.kinds(graphs)
         self.edge_encoder = edge_encoder
@@ -76,7 +78,7 @@ class EdgeDataset(GraphDataset):
     def batches(
         self, rows: Rows, *, merge: bool = True, gradients: bool = True
     ) -> Iterator[tuple[EdgeBatch, Tensor]]:
-        return ((self._batch(some), self.y[some]) for some in rows)
+        return ((self._batch(batch_rows), self.y[batch_rows]) for batch_rows in rows)
 
     def _batch(self, rows: NDArray[np.int64]) -> EdgeBatch:
         graphs = self.graphs
@@ -102,26 +104,34 @@ class EdgeDataset(GraphDataset):
         )
         return EdgeBatch(flat, weight)
 
-    def check_size(self, rows: Rows, network: FlatNetwork, *, merge: bool, gradients: bool) -> None:
+    def nodes_per_row(self, merge: bool) -> float:
+        return 1.0  # nodes are never merged
+
+    def check_memory(
+        self, rows: Rows, network: FlatNetwork, *, merge: bool, gradients: bool
+    ) -> None:
         offsets = self.graphs.node_offsets
         n_nodes, n_edges = np.diff(offsets), np.diff(self.graphs.edge_offsets[offsets])
         n_members = n_nodes
         if network.numbers_per_member:
-            sizes = egonet_sizes(self.graphs, network.radius)  # or a refusal
+            sizes = egonet_sizes(self.graphs, network.radius)  # or a MemoryError
             n_members = np.add.reduceat(sizes.astype(np.int64), offsets[:-1])
-        for some in rows:
+        for batch_rows in rows:
+            n_batch_nodes, n_batch_edges, n_batch_members = (
+                int(sizes[batch_rows].sum()) for sizes in (n_nodes, n_edges, n_members)
+            )
             n_numbers = (
-                int(n_nodes[some].sum()) * network.numbers_per_node
-                + int(n_edges[some].sum()) * network.numbers_per_edge
-                + int(n_members[some].sum()) * network.numbers_per_member
-                + len(some) * network.numbers_per_graph
+                n_batch_nodes * network.numbers_per_node
+                + n_batch_edges * network.numbers_per_edge
+                + n_batch_members * network.numbers_per_member
+                + len(batch_rows) * network.numbers_per_graph
             )
             n_bytes = n_numbers * (TRAINING_BYTES if gradients else PREDICTION_BYTES)
-            n_bytes += INPUT_BYTES * int(n_nodes[some].sum()) * self.encoder.n_columns
+            n_bytes += INPUT_BYTES * n_batch_nodes * self.encoder.n_columns
             if is_too_large(n_bytes):
                 raise MemoryError(
-                    f"A batch of {len(some)} graphs with {n_nodes[some].sum():,} nodes and"
-                    f" {n_edges[some].sum():,} edges takes {n_bytes / 2**30:.1f} GiB to compute;"
+                    f"A batch of {len(batch_rows)} graphs with {n_batch_nodes:,} nodes and"
+                    f" {n_batch_edges:,} edges takes {n_bytes / 2**30:.1f} GiB to compute;"
                     f" this machine has {memory_size() / 2**30:.1f} GiB of memory. Use a smaller"
                     " network or batch_size, fewer distinct node labels, or leave out the largest"
                     " graphs."

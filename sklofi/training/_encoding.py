@@ -1,4 +1,4 @@
-"""What a network sees of nodes and edges: vectors, learned from the training graphs."""
+"""Encoders of nodes and edges as vectors, learned from the training graphs."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from sklofi.graphs._warnings import warn_of_unknown_edge_labels, warn_of_unknown
 
 @dataclass(frozen=True, eq=False)
 class NodeEncoder:
-    """How the nodes of a training set become vectors.
+    """Encoder of nodes as vectors.
 
-    A node's vector is the one-hot code of its label, followed by its standardized
-    features. Nodes without labels all have the same one: a constant column, which also
-    keeps the magnitude of features when LoFI scales vectors to unit norm.
+    The vector of a node is the one-hot code of its label, followed by its standardized features.
+    Without labels there is a constant column instead. It preserves the magnitude of the features
+    when LoFI scales vectors to unit norm.
     """
 
     labels: tuple[Hashable, ...]
@@ -33,7 +33,7 @@ class NodeEncoder:
 
     @classmethod
     def fit(cls, graphs: GraphSet, weight: NDArray[np.float64]) -> NodeEncoder:
-        """Learn the labels that occur, and the weighted location and scale of features."""
+        """Learn the labels that occur, and the weighted mean and scale of features."""
         n_features = 0 if graphs.features is None else graphs.features.shape[1]
         mean, scale = np.zeros(n_features), np.ones(n_features)
         if graphs.features is not None:
@@ -67,13 +67,13 @@ class NodeEncoder:
             )
 
     def label_columns(self, graphs: GraphSet) -> NDArray[np.int64]:
-        """Column of each label, ``len(self.labels)`` if it was not there in training."""
+        """Return the column of each label, ``len(self.labels)`` if training did not have it."""
         return columns_of(graphs.labels, self.labels)
 
     def encode(
         self, graphs: GraphSet, nodes: NDArray[np.int64], label_columns: NDArray[np.int64]
     ) -> NDArray[np.float32]:
-        """Vectors of some nodes, of shape (len(nodes), n_columns)."""
+        """Return the vectors of nodes, of shape (len(nodes), n_columns)."""
         n_labels = len(self.labels)
         x = np.zeros((len(nodes), self.n_columns), dtype=np.float32)
         if graphs.label_ids is None:
@@ -83,7 +83,7 @@ class NodeEncoder:
         if graphs.features is not None:
             with np.errstate(over="ignore", under="ignore"):
                 features = (graphs.features[nodes] - self.feature_mean) / self.feature_scale
-                # Far beyond anything in training; the bound keeps squares within 32 bits.
+                # Far beyond all training graphs; the bound keeps squares within 32 bits.
                 x[:, n_labels:] = features.clip(-1e15, 1e15)
         return x
 
@@ -99,10 +99,10 @@ class NodeEncoder:
 
 @dataclass(frozen=True, eq=False)
 class EdgeEncoder:
-    """How the edges of a training set become vectors: the one-hot code of their label.
+    """Encoder of edges as vectors: the one-hot codes of their labels.
 
-    Edges without labels all have the same one, a constant column. There are few labels and
-    many edges, so that an edge has the number of its kind, and a kind has the vector.
+    Without labels there is a constant column instead. There are few labels and many edges, so an
+    edge has the number of its kind, and each kind has a vector.
     """
 
     labels: tuple[Hashable, ...]
@@ -118,7 +118,7 @@ class EdgeEncoder:
 
     @property
     def n_columns(self) -> int:
-        return max(1, len(self.labels))  # none at all, if the training graphs have no edges
+        return max(1, len(self.labels))  # no labels at all if the training graphs have no edges
 
     def check(self, graphs: GraphSet, handle_unknown: str, owner: str) -> None:
         """Check that edges can be encoded, and that their labels are known if they must be."""
@@ -145,26 +145,29 @@ class EdgeEncoder:
             )
 
     def features(self) -> NDArray[np.float32]:
-        """Vectors of all kinds, of shape (n_kinds, n_columns): the last is of unknown labels."""
+        """Return the vectors of all kinds, of shape (n_kinds, n_columns).
+
+        The last kind has the labels that training did not have.
+        """
         n_labels = len(self.labels)
         x = np.zeros((n_labels + 1, self.n_columns), dtype=np.float32)
         fill_one_hot(x, np.arange(n_labels + 1), n_labels)
         return x
 
     def kinds(self, graphs: GraphSet) -> NDArray[np.int64]:
-        """The kind of each edge."""
+        """Return the kind of each edge."""
         if graphs.edge_label_ids is None:
             return np.zeros(len(graphs.neighbors), dtype=np.int64)
         return columns_of(graphs.edge_labels, self.labels)[graphs.edge_label_ids]
 
 
 def columns_of(labels: Sequence[Hashable], known: Sequence[Hashable]) -> NDArray[np.int64]:
-    """The position of each label among those that are known, their number if it is not."""
+    """Return the position of each label among the known labels, their number if it is unknown."""
     position = {label: i for i, label in enumerate(known)}
     return np.array([position.get(label, len(known)) for label in labels], dtype=np.int64)
 
 
 def fill_one_hot(x: NDArray[np.float32], columns: NDArray[np.int64], n_labels: int) -> None:
-    """Set a one in each row; none in those whose label is not known."""
+    """Set a one in each row whose label is known."""
     known = np.flatnonzero(columns < n_labels)
     x[known, columns[known]] = 1

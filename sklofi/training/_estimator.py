@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
-from skorch.callbacks import Callback
-from skorch.history import History
 from torch import Tensor, nn
 
 from sklofi._messages import show
@@ -29,13 +27,15 @@ from sklofi.graphs._graph_set import GraphSet
 from sklofi.graphs._input import as_graph_set
 from sklofi.graphs._warnings import warn_of_training
 from sklofi.training._callbacks import EpochReports, LastGoodWeights, RestoreBest, StopWhenAsked
-from sklofi.training._checkpoint import Checkpoint, describe_call, net_state
+from sklofi.training._checkpoint import Checkpoint, describe_call
 from sklofi.training._dataset import BatchLoader, GraphDataset
-from sklofi.training._device import check_device, check_size, give_up_lost_threads
+from sklofi.training._device import check_device, check_network_memory, give_up_lost_threads
 from sklofi.training._encoding import NodeEncoder
 from sklofi.training._net import GraphNet
+from sklofi.training._net_state import net_state
 from sklofi.training._persistence import SavedNetwork
 from sklofi.training._progress import ProgressLog
+from sklofi.training._skorch import Callback, History
 from sklofi.training._split import split_validation
 from sklofi.training._training_parameters import TrainingParameters
 
@@ -344,7 +344,7 @@ class NetworkEstimator(
             name: value.item() if isinstance(value, np.generic) else value
             for name, value in architecture.items()
         }
-        check_size(self._network, architecture)
+        check_network_memory(self._network, architecture)
         generator = torch.Generator().manual_seed(int(random_state.randint(2**31 - 1)))
         callbacks = _copy_callbacks(self.callbacks)
         self.net_ = self._make_net(

@@ -3,37 +3,40 @@
 from __future__ import annotations
 
 from itertools import islice
-from traceback import walk_tb
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
-from skorch import NeuralNet
-from skorch.callbacks import Callback, EpochTimer, PassthroughScoring
-from skorch.utils import TeeGenerator
 from torch import Tensor
 
 from sklofi.training._callbacks import AverageWeights, EndOfTraining, statistics_of
 from sklofi.training._dataset import Batch, BatchLoader, GraphDataset
+from sklofi.training._skorch import (
+    Callback,
+    EpochTimer,
+    NeuralNet,
+    PassthroughScoring,
+    TeeGenerator,
+)
 
-# In about how many graphs the statistics are found that belong to averaged weights.
+# About how many graphs the statistics that belong to averaged weights are computed from.
 N_STATISTICS = 512
 
 
-class GraphNet(NeuralNet):
+class GraphNet(NeuralNet):  # type: ignore[misc]
     """The skorch net that the estimators hold.
 
-    What it adds to skorch: batches of graphs, weighted losses, weights kept within their
-    bounds, a validation score, and randomness from its own generator alone.
+    It adds to skorch: batches of graphs, weighted losses, weights kept within their bounds, a
+    validation score, and randomness from its own generator alone.
 
-    The module takes the inputs of a batch and a generator, and gives outputs, in training
-    perhaps with a penalty to add to the loss. Its methods are `embed` (vectors of the graphs)
-    and `constrain_` (called after each step of the optimizer).
+    The module takes the inputs of a batch and a generator. It returns outputs, or in training
+    a pair of outputs and a penalty to add to the loss. Its methods are `embed`, which returns the
+    vectors of the graphs, and `constrain_`, which is called after each step of the optimizer.
     """
 
-    is_part_ = False  # whether a training sees a part of the training graphs only
+    is_part_ = False  # whether a training sees only a part of the training graphs
 
     def get_default_callbacks(self) -> list[tuple[str, Callback]]:
         return [
@@ -45,7 +48,8 @@ class GraphNet(NeuralNet):
         ]
 
     def get_split_datasets(self, X: Any, y: Any = None, **params: Any) -> tuple[Any, Any]:
-        return X  # the estimator has split already: (training, validation or None)
+        datasets: tuple[Any, Any] = X  # the estimator has split: (training, validation or None)
+        return datasets
 
     def get_iterator(self, dataset: GraphDataset, training: bool = False) -> BatchLoader:
         iterator: BatchLoader = super().get_iterator(dataset, training=training)
@@ -53,8 +57,8 @@ class GraphNet(NeuralNet):
         return iterator
 
     def on_train_begin(self, net: NeuralNet, **kwargs: Any) -> None:
-        # Dropout draws on the device of the net, so it needs a generator of its own. The
-        # seed is not drawn, because that would change the order of the batches.
+        # Dropout draws on the device of the net, so it needs a second generator. Its seed is not
+        # drawn from the first, because that would change the order of the batches.
         seed = self.iterator_train__generator.initial_seed() + len(self.history)
         self.dropout_generator_ = torch.Generator(self.device).manual_seed(seed)
         self.is_interrupted_ = False
@@ -64,21 +68,38 @@ class GraphNet(NeuralNet):
             return super().fit_loop(*args, **kwargs)
         except EndOfTraining:
             raise
-        except KeyboardInterrupt as error:
-            # A callback of the user's ends a training in the same way, but after an epoch.
-            is_complete = bool(self.history) and "train_loss" in self.history[-1]
-            theirs = {id(callback) for _, callback in self.user_callbacks()}
-            frames = [frame for frame, _ in walk_tb(error.__traceback__)]
-            by_them = any(id(frame.f_locals.get("self")) in theirs for frame in frames)
-            self.is_interrupted_ = not (is_complete and by_them)
+        except KeyboardInterrupt:
+            self.is_interrupted_ = True
             raise
 
+    def notify(self, method_name: str, **kwargs: Any) -> None:
+        if method_name == "on_epoch_end":
+            self._notify_epoch_end(**kwargs)
+        else:
+            super().notify(method_name, **kwargs)
+
+    def _notify_epoch_end(self, **kwargs: Any) -> None:
+        """Notify all callbacks, as skorch does, and recognize one of the user's that stops.
+
+        The callbacks of skorch end a training by KeyboardInterrupt, after an epoch. Raised by any
+        other code, or within an epoch, it means that Ctrl-C was pressed.
+        """
+        self.on_epoch_end(self, **kwargs)
+        for _, callback in self.callbacks_:
+            try:
+                callback.on_epoch_end(self, **kwargs)
+            except KeyboardInterrupt as interrupt:
+                if any(callback is other for _, other in self.user_callbacks()):
+                    raise EndOfTraining from interrupt
+                raise
+
     def user_callbacks(self) -> list[tuple[str, Callback]]:
-        """The callbacks that are neither the net's own nor here for one training only."""
-        others = self.own_names() | {name for name, _ in getattr(self, "listeners_", [])}
+        """Return the callbacks of the user: neither defaults nor listeners of one training."""
+        others = self.default_names() | {name for name, _ in getattr(self, "listeners_", [])}
         return [item for item in self.callbacks_ if item[0] not in others]
 
-    def own_names(self) -> set[str]:
+    def default_names(self) -> set[str]:
+        """Return the names of the callbacks that every net has."""
         return {name for name, _ in self.get_default_callbacks()}
 
     def on_train_end(self, net: NeuralNet, **kwargs: Any) -> None:
@@ -89,12 +110,12 @@ class GraphNet(NeuralNet):
 
     def on_epoch_begin(self, net: NeuralNet, **kwargs: Any) -> None:
         if self.history:
-            # What was recorded per batch has been averaged; a long fit would drown in it.
+            # The records of the batches have been averaged. In a long fit they would add up.
             self.history[-1]["batches"].clear()
         super().on_epoch_begin(net, **kwargs)
 
     def train_step(self, batch: Any, **params: Any) -> dict[str, Tensor]:
-        # As skorch does, but without what only other optimizers than ours need.
+        # As in skorch, without the closure that other optimizers need.
         for group in self.optimizer_.param_groups:
             for parameter in group["params"]:
                 parameter.grad = None
@@ -115,7 +136,7 @@ class GraphNet(NeuralNet):
             super()._set_training(training)
 
     def validation_step(self, batch: Any, **params: Any) -> dict[str, Tensor]:
-        step = super().validation_step(batch, **params)
+        step: dict[str, Tensor] = super().validation_step(batch, **params)
         graphs, y = batch
         scores = self.scores(step["y_pred"].cpu(), y)
         self.history.record_batch("valid_score", (graphs.weight * scores).mean().item())
@@ -126,22 +147,22 @@ class GraphNet(NeuralNet):
         return self.module_(*x.to(self.device).inputs, generator)
 
     def embed(self, dataset: GraphDataset) -> Tensor:
-        """The pooled vectors of all graphs, before the head."""
+        """Return the pooled vectors of all graphs, before the head."""
         self.module_.eval()
         with torch.no_grad():
             batches = (batch.to(self.device) for batch, _ in self.get_iterator(dataset))
             return torch.cat([self.module_.embed(*batch.inputs).cpu() for batch in batches])
 
     def find_statistics(self, dataset: GraphDataset) -> None:
-        """Find the statistics of layers that normalize, if there are any, for the present weights.
+        """Compute the statistics of layers that normalize, if there are any, for these weights.
 
         Batches are as large as in prediction, or as in training if that is larger, so that a
-        full batch remains one. They are drawn by a generator of their own: batches of graphs
-        that are sorted by class would be unlike each other. Some hundred graphs are enough,
-        unless few of all may have most of the weight.
+        full batch remains one. Their graphs are drawn by a separate generator: if graphs are
+        sorted by class, batches in that order would be unlike each other. A few hundred graphs
+        are enough, unless weights differ: then a few graphs may have most of the weight.
 
-        In `partial_fit`, where there may be few graphs, what was found in those before counts
-        as much as a batch.
+        In `partial_fit`, where there may be few graphs, the earlier statistics count as much as
+        a batch.
         """
         if not statistics_of(self.module_):
             return
@@ -161,31 +182,37 @@ class GraphNet(NeuralNet):
         losses = self.criterion_(y_pred, y_true.to(self.device))
         if losses.ndim > 1:  # several targets
             losses = losses.mean(dim=1)
-        loss = X.weight.to(self.device) @ losses / len(X)
+        loss: Tensor = X.weight.to(self.device) @ losses / len(X)
         return loss if penalty is None else loss + penalty
 
 
 def probabilities(logits: Tensor) -> NDArray[np.float64]:
+    """Return the probability of each class, computed in 64 bits."""
     return torch.softmax(logits.detach().double(), dim=1).numpy()
 
 
-class ClassifierNet(ClassifierMixin, GraphNet):
+class ClassifierNet(ClassifierMixin, GraphNet):  # type: ignore[misc]
+    """The net of classifiers. Classes are numbers from 0 on."""
+
     @property
     def classes_(self) -> NDArray[np.int64]:
         return np.arange(self.module__n_outputs)
 
     def scores(self, y_pred: Tensor, y_true: Tensor) -> Tensor:
-        """Accuracy, graph by graph."""
+        """Return the accuracy of each graph."""
         return (y_pred.argmax(dim=1) == y_true).float()
 
     def predict_proba(self, X: GraphDataset) -> NDArray[np.float64]:
         return probabilities(self.forward(X))
 
     def predict(self, X: GraphDataset) -> NDArray[np.int64]:
-        return self.predict_proba(X).argmax(axis=1)
+        predictions: NDArray[np.int64] = self.predict_proba(X).argmax(axis=1)
+        return predictions
 
 
-class RegressorNet(RegressorMixin, GraphNet):
+class RegressorNet(RegressorMixin, GraphNet):  # type: ignore[misc]
+    """The net of regressors. Targets are standardized."""
+
     def scores(self, y_pred: Tensor, y_true: Tensor) -> Tensor:
-        """R^2 against the training targets, which are standardized, graph by graph."""
+        """Return the R^2 of each graph, relative to the variance of the training targets."""
         return 1 - (y_pred - y_true).square().mean(dim=1)

@@ -8,15 +8,15 @@ from typing import Any, ClassVar, Self
 
 import torch
 from sklearn.utils._param_validation import validate_parameter_constraints
-from skorch.callbacks import Callback
 from torch import nn
 
 from sklofi._parameters import AT_LEAST_1
 from sklofi._storage import SavedEstimator
-from sklofi.training._checkpoint import CRITERIA, check_architecture, net_state, restore_net
 from sklofi.training._device import check_device, is_usable
 from sklofi.training._encoding import NodeEncoder
 from sklofi.training._net import GraphNet
+from sklofi.training._net_state import CRITERIA, check_architecture, net_state, restore_net
+from sklofi.training._skorch import Callback
 from sklofi.training._tasks import Task
 
 

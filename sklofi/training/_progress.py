@@ -1,19 +1,19 @@
-"""What a user sees of a training: a progress bar on a terminal, lines elsewhere."""
+"""Progress of a training: a bar on a terminal, lines elsewhere."""
 
 from __future__ import annotations
 
 import sys
 from typing import Any
 
-from skorch import NeuralNet
-from skorch.callbacks import Callback
 from tqdm import tqdm
 
+from sklofi.training._skorch import Callback, NeuralNet
 
-class EpochBar(tqdm):
-    """A progress bar in one line, which leaves out what there is no room for.
 
-    The losses go last, and nothing is cut: half a number would be another one.
+class EpochBar(tqdm):  # type: ignore[misc]
+    """A progress bar in one line, which leaves out parts that do not fit.
+
+    The losses are left out last. No part is cut, because half of a number is another number.
     """
 
     NARROWEST = 10  # characters of the bar
@@ -45,7 +45,8 @@ class EpochBar(tqdm):
         parts["figures"] = "".join(f", {short[name]}={x:.3g}" for name, x in self.values.items())
         if room != self.room:
             self.room, self.layout = room, 0
-        # Layouts do not return, which would flicker with the digits of the losses.
+        # A layout that did not fit is not tried again: the bar would flicker with the digits of
+        # the losses.
         while room and self.layout < len(self.LAYOUTS) - 1:
             narrowest = self.LAYOUTS[self.layout].replace("{bar}", " " * self.NARROWEST)
             if len(self.format_meter(**parts, bar_format=narrowest)) <= room:
@@ -54,7 +55,7 @@ class EpochBar(tqdm):
         return str(self.format_meter(**parts, ncols=room, bar_format=self.LAYOUTS[self.layout]))
 
 
-class ProgressLog(Callback):
+class ProgressLog(Callback):  # type: ignore[misc]
     """A progress bar on a terminal, plain lines elsewhere."""
 
     N_LINES = 20

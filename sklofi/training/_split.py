@@ -1,4 +1,4 @@
-"""Set graphs aside for early stopping."""
+"""Split validation graphs off the training graphs, for early stopping."""
 
 from __future__ import annotations
 
@@ -11,10 +11,27 @@ from numpy.typing import NDArray
 def split_validation(
     strata: NDArray[Any], fraction: float, random_state: np.random.RandomState
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Set a part of every stratum aside, but never its last member.
+    """Split the members of all strata into a training part and a validation part.
 
-    Unlike scikit-learn's stratified splits this works for classes of one or two members
-    and for parts too small to hold every class; the validation part may then be empty.
+    Every stratum keeps a member in the training part. Unlike the stratified splits of
+    scikit-learn, this works for strata of one or two members, and for a validation part too small
+    to have all strata. The validation part may be empty.
+
+    Parameters
+    ----------
+    strata : ndarray of shape (n_graphs,)
+        The stratum of each graph.
+
+    fraction : float
+        Share of the graphs in the validation part.
+
+    random_state : RandomState
+        Source of randomness.
+
+    Returns
+    -------
+    training, validation : ndarray
+        The graphs of each part, in ascending order.
     """
     order = random_state.permutation(len(strata))
     order = order[np.argsort(strata[order], kind="stable")]

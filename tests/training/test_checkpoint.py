@@ -83,23 +83,23 @@ def test_a_fit_that_crashed_ends_in_the_same_model(motifs, path, crash_in, name)
     crash_in(1)  # now it is not trained at all
     finished = LoFIClassifier(**options).fit(*motifs, checkpoint=path)
     crash_in(None)
-    for one in (resumed, finished):
-        assert losses(one) == losses(whole)
-        assert_array_equal(one.predict_proba(motifs[0]), whole.predict_proba(motifs[0]))
-    for one in (whole, resumed, finished):  # optimizers and generators are the same, too
-        one.set_params(class_weight=None).partial_fit(*motifs)
-        assert_array_equal(one.predict_proba(motifs[0]), whole.predict_proba(motifs[0]))
+    for classifier in (resumed, finished):
+        assert losses(classifier) == losses(whole)
+        assert_array_equal(classifier.predict_proba(motifs[0]), whole.predict_proba(motifs[0]))
+    for classifier in (whole, resumed, finished):  # optimizers and generators are the same, too
+        classifier.set_params(class_weight=None).partial_fit(*motifs)
+        assert_array_equal(classifier.predict_proba(motifs[0]), whole.predict_proba(motifs[0]))
 
 
 def test_a_regressor_with_its_own_validation_graphs(motifs, path, crash_in):
     graphs, y = motifs
-    own = {"X_val": graphs[:10], "y_val": y[:10]}
-    whole = LoFIRegressor(**TINY).fit(graphs, y, **own)
+    validation = {"X_val": graphs[:10], "y_val": y[:10]}
+    whole = LoFIRegressor(**TINY).fit(graphs, y, **validation)
     crash_in(4)
     with pytest.raises(Crash):
-        LoFIRegressor(**TINY).fit(graphs, y, **own, checkpoint=path)
+        LoFIRegressor(**TINY).fit(graphs, y, **validation, checkpoint=path)
     crash_in(None)
-    resumed = LoFIRegressor(**TINY).fit(graphs, y, **own, checkpoint=path)
+    resumed = LoFIRegressor(**TINY).fit(graphs, y, **validation, checkpoint=path)
     assert_array_equal(resumed.predict(graphs), whole.predict(graphs))
     with pytest.raises(ValueError, match="other graphs or targets"):
         LoFIRegressor(**TINY).fit(graphs, y, checkpoint=path)
@@ -112,10 +112,10 @@ def test_randomness_that_is_not_an_int_is_remembered(motifs, path, crash_in, mak
         LoFIClassifier(**{**TINY, "random_state": make()}).fit(*motifs, checkpoint=path)
     crash_in(None)
     copy = path.read_bytes()
-    one = LoFIClassifier(**{**TINY, "random_state": make()}).fit(*motifs, checkpoint=path)
+    first = LoFIClassifier(**{**TINY, "random_state": make()}).fit(*motifs, checkpoint=path)
     path.write_bytes(copy)
-    other = LoFIClassifier(**{**TINY, "random_state": make()}).fit(*motifs, checkpoint=path)
-    assert_array_equal(one.predict_proba(motifs[0]), other.predict_proba(motifs[0]))
+    second = LoFIClassifier(**{**TINY, "random_state": make()}).fit(*motifs, checkpoint=path)
+    assert_array_equal(first.predict_proba(motifs[0]), second.predict_proba(motifs[0]))
 
 
 def test_a_random_state_is_left_where_a_whole_fit_leaves_it(motifs, path):
@@ -225,10 +225,9 @@ def test_a_search_keeps_the_checkpoints_of_its_fits_in_a_folder(motifs, tmp_path
     assert len(os.listdir(tmp_path)) == 5  # four of the search, one of the best at the end
     crash_in(1)
     again = search().fit(graphs, y, checkpoint=tmp_path)
-    for one in (first, again):
-        assert_array_equal(
-            one.cv_results_["mean_test_score"], expected.cv_results_["mean_test_score"]
-        )
+    scores = expected.cv_results_["mean_test_score"]
+    for fitted in (first, again):
+        assert_array_equal(fitted.cv_results_["mean_test_score"], scores)
 
 
 def test_ctrl_c_leaves_the_checkpoint_to_go_on_from(motifs, path, monkeypatch):
@@ -254,7 +253,7 @@ def test_ctrl_c_leaves_the_checkpoint_to_go_on_from(motifs, path, monkeypatch):
     assert_array_equal(resumed.predict_proba(motifs[0]), whole.predict_proba(motifs[0]))
 
 
-# Checkpoints that somebody has made up
+# Checkpoints that were forged
 
 
 def forged(path, change):

@@ -1,4 +1,3 @@
-import dataclasses
 import tracemalloc
 
 import networkx as nx
@@ -72,9 +71,9 @@ def test_copies_of_graphs_in_a_batch_are_the_conversion_of_these_graphs():
         *zip(copies.egonets, expected.egonets, strict=True),
         *zip(copies.graphs, expected.graphs, strict=True),
     ]:
-        for one, other in [(got, wanted), (got.transposed, wanted.transposed)]:
-            assert_array_equal(dense(one, 15), dense(other, 15))
-            assert one.offsets.dtype == other.offsets.dtype
+        for ours, theirs in [(got, wanted), (got.transposed, wanted.transposed)]:
+            assert_array_equal(dense(ours, 15), dense(theirs, 15))
+            assert ours.offsets.dtype == theirs.offsets.dtype
 
 
 def test_without_merging_a_batch_is_the_conversion_of_its_graphs():
@@ -93,7 +92,7 @@ def test_without_merging_a_batch_is_the_conversion_of_its_graphs():
     assert len(batch) == 3
 
 
-def test_classes_of_a_batch_by_hand():
+def test_colors_of_a_batch_by_hand():
     """a-b and a-b-a: at level 1 there are {a, b}, which both nodes of the first have and
     the ends of the second, and {a, a, b}."""
     graphs = GraphSet.from_networkx([labeled("c"), labeled("aba"), labeled("ab")])
@@ -217,31 +216,6 @@ def test_many_labels_take_memory_only_in_their_batch():
     assert peak < 100e6
 
 
-def test_loader_visits_every_graph_once_in_an_order_of_its_own():
-    graphs = GraphSet.from_networkx([nx.path_graph(1 + i) for i in range(10)])
-    data = dataset(graphs, y=np.arange(10))
-    in_order = [y.tolist() for _, y in BatchLoader(data, 4)]
-    assert in_order == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]
-    assert len(BatchLoader(data, 4)) == 3
-    state = torch.get_rng_state()
-    shuffled = BatchLoader(data, 4, generator=torch.Generator().manual_seed(0))
-    orders = [torch.cat([y for _, y in shuffled]).tolist() for _ in range(2)]
-    assert orders[0] != orders[1]
-    assert sorted(orders[0]) == sorted(orders[1]) == list(range(10))
-    assert torch.equal(torch.get_rng_state(), state)
-
-
-def test_batches_can_be_limited_by_their_nodes():
-    graphs = GraphSet.from_networkx([nx.path_graph(n) for n in (3, 4, 9, 2, 2, 2, 2, 1)])
-    data = dataset(graphs, y=np.arange(8))
-    loader = BatchLoader(data, 3, max_rows=7, merge=False)
-    assert [y.tolist() for _, y in loader] == [[0, 1], [2], [3, 4, 5], [6, 7]]
-    assert len(loader) == 4
-    # 25 nodes have 3 colors at level 1 (alone, ends, middles) and 1 at level 0.
-    assert data.nodes_per_row(merge=True) == 8  # not 25 / 3: a part may have more colors
-    assert len(BatchLoader(data, 8, max_rows=2)) == 2
-
-
 def test_batches_move_as_a_whole():
     batch = dataset(some_graphs())[[0, 2]][0]
     assert batch.to("cpu") is batch
@@ -250,30 +224,6 @@ def test_batches_move_as_a_whole():
     matrices += [matrix.transposed for matrix in matrices]
     tensors = [t for m in matrices for t in (m.offsets, m.columns, m.counts)]
     assert all(tensor.device.type == "meta" for tensor in (moved.x, moved.weight, *tensors))
-
-
-def test_weights_have_mean_one_and_count_in_all_statistics():
-    graphs = some_graphs()
-    weight = np.array([1.0, 2.0, 3.0])
-    encoder = NodeEncoder.fit(graphs, weight)
-    copies = graphs[[0, 1, 1, 2, 2, 2]]
-    same = NodeEncoder.fit(copies, np.ones(6))
-    assert_allclose(encoder.feature_mean, same.feature_mean)
-    assert_allclose(encoder.feature_scale, same.feature_scale)
-    weighted = EgonetDataset(graphs, encoder, radius=1, n_layers=2, weight=weight)
-    assert_close(weighted.weight, torch.tensor([0.5, 1.0, 1.5]))
-
-
-def test_features_far_beyond_those_of_training_are_bounded_without_a_warning():
-    graphs = GraphSet.from_networkx([nx.path_graph(2)])
-    near, far = (
-        dataclasses.replace(graphs, features=np.array([[1.0], [2.0]]) * size)
-        for size in (1e-300, 1e30)
-    )
-    encoder = NodeEncoder.fit(near, np.ones(1))
-    with np.errstate(all="raise"):
-        x = encoder.encode(far, np.arange(2), encoder.label_columns(far))
-    assert x[:, 1].tolist() == [np.float32(1e15)] * 2
 
 
 @pytest.mark.parametrize(

@@ -1,3 +1,4 @@
+import dataclasses
 from enum import Enum
 
 import networkx as nx
@@ -17,7 +18,7 @@ def graph_with(*bonds):
 
 
 def bonds(*graphs):
-    return GraphSet.from_networkx([graph_with(*one) for one in graphs], edge_label="label")
+    return GraphSet.from_networkx([graph_with(*labels) for labels in graphs], edge_label="label")
 
 
 def encode(encoder, graphs, edges):
@@ -77,3 +78,15 @@ def test_labels_without_an_order_have_the_same_columns_in_a_list_and_in_a_slice(
     weight = np.ones(2)
     expected = NodeEncoder.fit(listed, weight).labels
     assert NodeEncoder.fit(sliced, weight).labels == expected == (atoms.N, atoms.C)
+
+
+def test_features_far_beyond_those_of_training_are_bounded_without_a_warning():
+    graphs = GraphSet.from_networkx([nx.path_graph(2)])
+    near, far = (
+        dataclasses.replace(graphs, features=np.array([[1.0], [2.0]]) * size)
+        for size in (1e-300, 1e30)
+    )
+    encoder = NodeEncoder.fit(near, np.ones(1))
+    with np.errstate(all="raise"):
+        x = encoder.encode(far, np.arange(2), encoder.label_columns(far))
+    assert x[:, 1].tolist() == [np.float32(1e15)] * 2

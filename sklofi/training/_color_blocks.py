@@ -1,0 +1,289 @@
+"""Cut the matrices of several batches from a table of colors.
+
+A :class:`~sklofi.egonets._colors.ColorTable` describes a whole set of graphs. A batch of some of
+these graphs needs two matrices for each layer: how many members of each color an egonet has, and
+how many nodes of each color a graph has. Several batches are cut together, in three steps,
+because on small graphs a call of numpy costs more than its work:
+
+1. gather the entries of the table that belong to the graphs (:func:`gather_graphs`),
+2. renumber the colors that occur in them (:func:`number_colors`), which says what egonets have to
+   be gathered as well (:func:`gather_egonets`),
+3. cut the blocks of each batch and level (:func:`cut_blocks`).
+
+Examples
+--------
+The paths a-b and a-b-a. There are the colors 0 (a) and 1 (b) at level 0. At level 1 there is
+color 2, with one a and one b in the egonet: both nodes of the first path and the ends of the
+second. And there is color 3, with two a and one b: the middle of the second path.
+
+>>> table = ColorTable(
+...     n_graphs=2,
+...     level_offsets=np.array([0, 2, 4]),
+...     representatives=np.array([0, 1]),
+...     member_offsets=np.array([0, 0, 0, 2, 4]),
+...     members=np.array([0, 1, 0, 1], dtype=np.int32),
+...     member_counts=np.array([1, 1, 2, 1], dtype=np.float32),
+...     color_offsets=np.array([0, 2, 4, 5, 7]),
+...     colors=np.array([0, 1, 0, 1, 2, 2, 3], dtype=np.int32),
+...     color_counts=np.array([1, 1, 2, 1, 2, 2, 1], dtype=np.float32),
+... )
+
+Each of the graphs becomes a batch. In the first step a row of entries is gathered for each level
+of each batch. The second batch counts its 4 colors from 4 on, so that no two batches share one.
+
+>>> rows = [np.array([0]), np.array([1])]
+>>> in_graphs = gather_graphs(table, rows)
+>>> in_graphs.offsets.tolist()
+[0, 2, 3, 5, 7]
+>>> in_graphs.colors.tolist()
+[0, 1, 2, 4, 5, 6, 7]
+>>> in_graphs.counts.tolist()
+[1.0, 1.0, 2.0, 2.0, 1.0, 2.0, 1.0]
+
+In the second step these colors are numbered. The first graph has no node of color 3, so color 4
+has the number 3. Levels begin at the numbers 0 and 2 of the first batch, 3 and 5 of the second.
+
+>>> scratch = np.empty(8, dtype=np.int32)
+>>> numbering = number_colors(table, in_graphs.colors, n_batches=2, scratch=scratch)
+>>> numbering.colors.tolist()
+[0, 1, 2, 4, 5, 6, 7]
+>>> numbering.starts.tolist()
+[0, 2, 3, 5, 7]
+
+Of each of these colors, the egonet is gathered. Colors of level 0 have none.
+
+>>> in_egonets = gather_egonets(table, numbering)
+>>> in_egonets.offsets.tolist()
+[0, 0, 0, 2, 2, 2, 4, 6]
+>>> in_egonets.colors.tolist()
+[0, 1, 4, 5, 4, 5]
+
+In the third step, the columns of level 1 are cut from the rows of the graphs, and those of level 0
+from the rows of the egonets. The second graph has two nodes whose egonets have one a and one b,
+and one whose egonet has two a and one b.
+
+>>> first, second = cut_blocks(rows, numbering, in_graphs, in_egonets, gradients=False)
+>>> [(level.columns.tolist(), level.counts.tolist()) for level in second.graphs]
+[([0, 1], [2.0, 1.0])]
+>>> [(level.columns.tolist(), level.counts.tolist()) for level in second.egonets]
+[([0, 1, 0, 1], [1.0, 1.0, 2.0, 1.0])]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from sklofi.egonets._colors import ColorTable
+from sklofi.graphs._segments import offsets_of, take_segments
+from sklofi.nn._count_matrix import CountMatrix
+
+
+@dataclass(frozen=True, eq=False)
+class ColorCounts:
+    """Rows of counts of colors: row ``i`` has ``counts[j]`` of ``colors[j]``, for ``j`` from
+    ``offsets[i]`` to ``offsets[i + 1]``."""
+
+    offsets: NDArray[np.int64]  # (n_rows + 1,)
+    colors: NDArray[np.int32]  # (n_entries,), those of batch b counted from b * n_colors
+    counts: NDArray[np.float32]  # (n_entries,)
+
+
+@dataclass(frozen=True, eq=False)
+class Numbering:
+    """The numbers of the colors that occur in several batches."""
+
+    n_levels: int
+    colors: NDArray[np.int32]  # (n_numbers,), sorted: the color that has each number
+    shifts: NDArray[np.int32]  # (n_batches,): where the colors of each batch begin
+    starts: NDArray[np.int64]  # (n_batches * n_levels + 1,): where the numbers of each level begin
+    number_of: NDArray[np.int32]  # (at least n_batches * n_colors,), defined where colors occur
+
+
+@dataclass(frozen=True, eq=False)
+class BatchBlocks:
+    """The matrices of a batch, one for each level but level 0."""
+
+    colors: NDArray[np.int32]  # (n_colors of level 0,), as in the table
+    egonets: tuple[CountMatrix, ...]  # each (n_colors of the level, n_colors of the level below)
+    graphs: tuple[CountMatrix, ...]  # each (n_graphs, n_colors of the level)
+
+
+def gather_graphs(table: ColorTable, rows: Sequence[NDArray[np.int64]]) -> ColorCounts:
+    """Gather the colors of the graphs of several batches.
+
+    Parameters
+    ----------
+    table : ColorTable
+        The table of all graphs.
+
+    rows : sequence of ndarray of shape (n_graphs,)
+        The graphs of each batch.
+
+    Returns
+    -------
+    in_graphs : ColorCounts
+        A row for each graph: of each batch the levels, of each level the graphs.
+    """
+    n_colors = int(table.level_offsets[-1])
+    levels = table.n_graphs * np.arange(table.n_levels)[:, None]
+    segments = np.concatenate([(levels + graphs).ravel() for graphs in rows])
+    entries, offsets = take_segments(table.color_offsets, segments)
+    first_rows = table.n_levels * offsets_of(np.array([len(graphs) for graphs in rows]))
+    shifts = n_colors * np.arange(len(rows), dtype=np.int32)
+    shift = shifts.repeat(np.diff(offsets[first_rows]))  # (n_entries,)
+    return ColorCounts(
+        offsets, table.colors.take(entries) + shift, table.color_counts.take(entries)
+    )
+
+
+def number_colors(
+    table: ColorTable, colors: NDArray[np.int32], n_batches: int, scratch: NDArray[np.int32]
+) -> Numbering:
+    """Number the colors that occur, batch by batch and level by level.
+
+    Parameters
+    ----------
+    table : ColorTable
+        The table of all graphs.
+
+    colors : ndarray of shape (n_entries,)
+        The colors of all batches; those of batch ``b`` are counted from ``b * n_colors``.
+
+    n_batches : int
+        Number of batches.
+
+    scratch : ndarray of shape (at least n_batches * n_colors,)
+        The array to write the number of each color into. Only the places of colors that occur
+        are written, so it need not be cleared, and clearing it would cost more than the rest.
+
+    Returns
+    -------
+    numbering : Numbering
+    """
+    n_colors = int(table.level_offsets[-1])
+    present = _sorted_distinct(colors)
+    shifts = n_colors * np.arange(n_batches, dtype=np.int32)
+    starts = np.searchsorted(present, np.add.outer(shifts, table.level_offsets[:-1]).ravel())
+    scratch[present] = np.arange(len(present), dtype=np.int32)
+    return Numbering(
+        table.n_levels, present, shifts, np.append(starts, len(present)), number_of=scratch
+    )
+
+
+def gather_egonets(table: ColorTable, numbering: Numbering) -> ColorCounts:
+    """Gather the members of the egonets of all colors that occur.
+
+    These members are of colors that occur as well: an egonet is a part of its graph.
+
+    Returns
+    -------
+    in_egonets : ColorCounts
+        A row for each number. The rows of level 0 are empty.
+    """
+    n_numbers = np.diff(numbering.starts[:: numbering.n_levels])  # of each batch
+    shift = numbering.shifts.repeat(n_numbers)  # (n_numbers,)
+    entries, offsets = take_segments(table.member_offsets, numbering.colors - shift)
+    members = table.members.take(entries) + shift.repeat(np.diff(offsets))
+    return ColorCounts(offsets, members, table.member_counts.take(entries))
+
+
+def cut_blocks(
+    rows: Sequence[NDArray[np.int64]],
+    numbering: Numbering,
+    in_graphs: ColorCounts,
+    in_egonets: ColorCounts,
+    *,
+    gradients: bool,
+) -> Iterator[BatchBlocks]:
+    """Cut the matrices of each batch, one for each level but level 0.
+
+    With `gradients`, matrices get their transposes.
+    """
+    egonets = _BlockMatrix.from_counts(in_egonets, numbering, gradients)
+    graphs = _BlockMatrix.from_counts(in_graphs, numbering, gradients)
+    n_levels = numbering.n_levels
+    bounds = list(pairwise(numbering.starts.tolist()))  # of each level of each batch
+    first_row = 0  # of the batch, in the matrix of the graphs
+    for batch, batch_rows in enumerate(rows):
+        levels = bounds[n_levels * batch : n_levels * (batch + 1)]
+        ends = range(first_row, first_row + n_levels * len(batch_rows) + 1, len(batch_rows))
+        yield BatchBlocks(
+            numbering.colors[slice(*levels[0])] - numbering.shifts[batch],
+            tuple(egonets.block(level, below) for below, level in pairwise(levels)),
+            tuple(map(graphs.block, list(pairwise(ends))[1:], levels[1:])),
+        )
+        first_row = ends[-1]
+
+
+def _sorted_distinct(numbers: NDArray[np.int32]) -> NDArray[np.int32]:
+    # As numpy.unique, at a fraction of its overhead.
+    numbers = np.sort(numbers)
+    is_first = np.empty(len(numbers), dtype=bool)
+    is_first[0] = True
+    np.not_equal(numbers[1:], numbers[:-1], out=is_first[1:])
+    return numbers[is_first]
+
+
+@dataclass(frozen=True, eq=False)
+class _BlockMatrix:
+    """A sparse matrix that is zero outside of some rectangles, which become CountMatrices."""
+
+    offsets: NDArray[np.int32]  # (n_rows + 1,)
+    columns: NDArray[np.int32]  # (n_entries,)
+    counts: NDArray[np.float32]  # (n_entries,)
+    transposed: _BlockMatrix | None = None
+
+    @classmethod
+    def from_counts(
+        cls, entries: ColorCounts, numbering: Numbering, gradients: bool
+    ) -> _BlockMatrix:
+        """Put the number of each color in its place, of shape (n_rows, n_numbers)."""
+        n_entries = entries.offsets[-1]
+        if n_entries >= 2**31:
+            raise MemoryError(
+                f"A batch has {n_entries:,} entries; at most {2**31 - 1:,} are possible."
+                " Use a smaller batch_size or radius."
+            )
+        offsets = entries.offsets.astype(np.int32)
+        columns = numbering.number_of.take(entries.colors)
+        transposed = None
+        if gradients:
+            transposed = cls._transposed(offsets, columns, entries.counts, len(numbering.colors))
+        return cls(offsets, columns, entries.counts, transposed)
+
+    @classmethod
+    def _transposed(
+        cls,
+        offsets: NDArray[np.int32],
+        columns: NDArray[np.int32],
+        counts: NDArray[np.float32],
+        n_columns: int,
+    ) -> _BlockMatrix:
+        # numpy sorts 16-bit numbers by radix, many times faster.
+        keys = columns.astype(np.uint16) if n_columns <= 2**16 else columns
+        order = np.argsort(keys, kind="stable")
+        rows = np.repeat(np.arange(len(offsets) - 1, dtype=np.int32), np.diff(offsets))
+        column_sizes = np.bincount(columns, minlength=n_columns)
+        column_offsets = offsets_of(column_sizes).astype(np.int32)
+        return cls(column_offsets, rows.take(order), counts.take(order))
+
+    def block(self, rows: tuple[int, int], columns: tuple[int, int]) -> CountMatrix:
+        """Return the rows from the first to the second number, and these columns of them.
+
+        The rows must have no entries in other columns.
+        """
+        first_row, last_row = rows
+        offsets = self.offsets[first_row : last_row + 1]
+        start, stop = offsets[0], offsets[-1]
+        return CountMatrix(
+            torch.from_numpy(offsets - start),
+            torch.from_numpy(self.columns[start:stop] - np.int32(columns[0])),
+            torch.from_numpy(self.counts[start:stop]),
+            None if self.transposed is None else self.transposed.block(columns, rows),
+        )
