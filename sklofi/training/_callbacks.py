@@ -29,7 +29,7 @@ def tensors_of(module: torch.nn.Module) -> list[Tensor]:
     return [*module.parameters(), *statistics_of(module)]
 
 
-class AverageWeights(Callback):  # type: ignore[misc]
+class AverageWeights(Callback):
     """Validate and keep an average of the weights over the last steps.
 
     On most data sets that were tried, the validation loss of the average is lower, and varies
@@ -142,7 +142,7 @@ class EndOfTraining(KeyboardInterrupt):  # by which the callbacks of skorch end 
     """A callback has ended the training; Ctrl-C was not pressed."""
 
 
-class LastGoodWeights(Callback):  # type: ignore[misc]
+class LastGoodWeights(Callback):
     """Go back to the last good epoch if training diverges or is interrupted."""
 
     def on_train_begin(self, net: NeuralNet, **kwargs: Any) -> None:
@@ -207,7 +207,7 @@ class LastGoodWeights(Callback):  # type: ignore[misc]
         self.which = which
 
 
-class EpochReports(Callback):  # type: ignore[misc]
+class EpochReports(Callback):
     """Report every epoch to the callbacks of scikit-learn (1.9 and later)."""
 
     remembered = ()
@@ -238,7 +238,7 @@ class EpochReports(Callback):  # type: ignore[misc]
         self.epoch = None
 
 
-class StopWhenAsked(Callback):  # type: ignore[misc]
+class StopWhenAsked(Callback):
     """End the training if a callback of scikit-learn asks for it, after all other callbacks."""
 
     remembered = ()
@@ -251,7 +251,7 @@ class StopWhenAsked(Callback):  # type: ignore[misc]
             raise EndOfTraining
 
 
-class RestoreBest(EarlyStopping):  # type: ignore[misc]
+class RestoreBest(EarlyStopping):
     """Stop when the validation loss stops falling, and go back to the best weights."""
 
     def __init__(self, patience: int) -> None:

@@ -23,7 +23,7 @@ from sklofi.training._skorch import Callback, NeuralNet
 SECONDS_BETWEEN = 1.0
 
 
-class Checkpoint(Callback):  # type: ignore[misc]
+class Checkpoint(Callback):
     """Write the whole state of a training to a file, to continue from there after a crash.
 
     Parameters

@@ -39,7 +39,7 @@ class Batch(ABC):
         return len(self.weight)
 
 
-class GraphDataset(Dataset, ABC):  # type: ignore[misc]
+class GraphDataset(Dataset, ABC):
     """Graphs, targets and weights in the form that a network takes.
 
     Parameters

@@ -25,7 +25,7 @@ from sklofi.training._skorch import (
 N_STATISTICS = 512
 
 
-class GraphNet(NeuralNet):  # type: ignore[misc]
+class GraphNet(NeuralNet):
     """The skorch net that the estimators hold.
 
     It adds to skorch: batches of graphs, weighted losses, weights kept within their bounds, a
@@ -191,7 +191,7 @@ def probabilities(logits: Tensor) -> NDArray[np.float64]:
     return torch.softmax(logits.detach().double(), dim=1).numpy()
 
 
-class ClassifierNet(ClassifierMixin, GraphNet):  # type: ignore[misc]
+class ClassifierNet(ClassifierMixin, GraphNet):
     """The net of classifiers. Classes are numbers from 0 on."""
 
     @property
@@ -210,7 +210,7 @@ class ClassifierNet(ClassifierMixin, GraphNet):  # type: ignore[misc]
         return predictions
 
 
-class RegressorNet(RegressorMixin, GraphNet):  # type: ignore[misc]
+class RegressorNet(RegressorMixin, GraphNet):
     """The net of regressors. Targets are standardized."""
 
     def scores(self, y_pred: Tensor, y_true: Tensor) -> Tensor:

@@ -10,7 +10,7 @@ from tqdm import tqdm
 from sklofi.training._skorch import Callback, NeuralNet
 
 
-class EpochBar(tqdm):  # type: ignore[misc]
+class EpochBar(tqdm):
     """A progress bar in one line, which leaves out parts that do not fit.
 
     The losses are left out last. No part is cut, because half of a number is another number.
@@ -55,7 +55,7 @@ class EpochBar(tqdm):  # type: ignore[misc]
         return str(self.format_meter(**parts, ncols=room, bar_format=self.LAYOUTS[self.layout]))
 
 
-class ProgressLog(Callback):  # type: ignore[misc]
+class ProgressLog(Callback):
     """A progress bar on a terminal, plain lines elsewhere."""
 
     N_LINES = 20
