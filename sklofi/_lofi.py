@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import nn
 
 from sklofi._parameters import SHARE, choice, count, parameter
-from sklofi._validation import weighted_mean_and_scale
+from sklofi._scaling import weighted_mean_and_scale
 from sklofi.graphs._graph_set import GraphSet
 from sklofi.nn._choices import HISTOGRAM_KERNELS, POOLINGS, READOUTS
 from sklofi.nn._lofi_network import LoFINetwork

@@ -162,15 +162,10 @@ def _enumerate(kinds: list[str]) -> str:
 
 def _kind(constraint: Any) -> str:
     """A constraint of scikit-learn as docstrings name it."""
-    names = {
-        "boolean": "bool",
-        "verbose": "int",
-        "random_state": "int, RandomState instance or None",
-    }
     if constraint is None:
         return "None"
     if isinstance(constraint, str):
-        return names[constraint]
+        return KINDS[constraint]
     if isinstance(constraint, StrOptions):
         return ", ".join(map(_quote, sorted(constraint.options)))
     if isinstance(constraint, Interval):
@@ -204,15 +199,7 @@ class Parameterized:
         own_docstring = cls.__doc__
         dataclass(kw_only=True, eq=False, repr=False)(cls)
         for declared in _fields(cls):
-            if "constraint" not in declared.metadata or declared.default is MISSING:
-                name = declared.name
-                raise TypeError(
-                    f"{cls.__name__} declares {name} without parameter(text, constraint,"
-                    " default=...) of sklofi.training, which says what it does and which values it"
-                    " may have."
-                    f" For a whole number write {name}: int = count(text, default=32), with"
-                    " sklofi.training.count."
-                )
+            _check_declaration(cls, declared)
         cls._parameter_constraints = {f.name: f.metadata["constraint"] for f in _fields(cls)}
         cls.__signature__ = _signature_in_order(cls)
         cls.__doc__ = None if own_docstring is None else cls._complete(own_docstring)
@@ -230,9 +217,7 @@ class Parameterized:
             **sections,
         }
         order = ("Parameters", "Attributes", "See Also", "Notes", "References", "Examples")
-        parts = [
-            f"{name}\n{'-' * len(name)}\n{sections[name]}" for name in order if sections.get(name)
-        ]
+        parts = [_section(title, sections[title]) for title in order if sections.get(title)]
         return "\n\n".join([summary, *parts])
 
     @classmethod
@@ -247,6 +232,16 @@ def split_sections(docstring: str) -> tuple[str, dict[str, str]]:
     titles, bodies = parts[1::2], parts[2::2]
     sections = {title: body.strip("\n") for title, body in zip(titles, bodies, strict=True)}
     return parts[0].strip(), sections
+
+
+def _check_declaration(cls: type, declared: Field[Any]) -> None:
+    if "constraint" not in declared.metadata or declared.default is MISSING:
+        name = declared.name
+        raise TypeError(
+            f"{cls.__name__} declares {name} without parameter(text, constraint, default=...) of"
+            " sklofi.training, which says what it does and which values it may have. For a whole"
+            f" number write {name}: int = count(text, default=32), with sklofi.training.count."
+        )
 
 
 def _fields(cls: Any) -> tuple[Field[Any], ...]:

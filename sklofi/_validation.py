@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from types import MethodType
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +15,6 @@ from sklofi._messages import attempt, show
 from sklofi.graphs._graph_set import GraphSet
 from sklofi.graphs._input import as_graph_set
 
-# In standard deviations. Only targets of almost no weight are so far away; solvers would not
-# come to an end with the squares of larger ones.
-FARTHEST_TARGET = 1e8
-
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
@@ -29,6 +24,18 @@ def always_checked(function: Method) -> Method:
     Targets and weights are small, so that this costs nothing.
     """
     return cast(Method, config_context(array_api_dispatch=False, assume_finite=False)(function))
+
+
+class TrainingData(NamedTuple):
+    """Graphs, targets and weights, checked and of the same length."""
+
+    graphs: GraphSet
+    y: NDArray[Any]
+    weight: NDArray[np.float64]
+
+    def take(self, rows: NDArray[np.integer]) -> TrainingData:
+        """Return the data of some of the graphs."""
+        return TrainingData(self.graphs[rows], self.y[rows], self.weight[rows])
 
 
 @always_checked
@@ -42,7 +49,7 @@ def check_training_data(
     node_features: Hashable | None = None,
     edge_label: Hashable | None = None,
     **target_checks: Any,
-) -> tuple[GraphSet, NDArray[Any], NDArray[np.float64]]:
+) -> TrainingData:
     """Return X, y and weights as arrays of the same length, without graphs of weight zero.
 
     `target_checks` are the arguments of scikit-learn's validation of y.
@@ -62,10 +69,8 @@ def check_training_data(
             " weight above zero to be fitted to."
         )
     weight = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
-    if not weight.all():
-        weighted = np.flatnonzero(weight)
-        return graphs[weighted], y[weighted], weight[weighted]
-    return graphs, y, weight
+    data = TrainingData(graphs, y, weight)
+    return data if weight.all() else data.take(np.flatnonzero(weight))
 
 
 @always_checked
@@ -185,108 +190,3 @@ def weights_of_classes(
             f" got {class_weight}."
         )
     return weights
-
-
-def weighted_mean_and_scale(
-    values: NDArray[np.float64],
-    weight: NDArray[np.float64],
-    eps: float = float(np.finfo(np.float64).eps),
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return means and standard deviations of columns; the latter are 1 for constant columns.
-
-    A column counts as constant if it varies by no more than rounding does, `eps` being
-    the precision with which the values were computed.
-    """
-    largest = np.abs(values).max(axis=0)
-    largest[largest == 0] = 1
-    # Also where the user lets numpy raise errors. Nothing overflows, but numpy 1 warns of it for
-    # the smallest numbers.
-    with np.errstate(under="ignore", over="ignore"):
-        values = values / largest  # so that squares neither overflow nor vanish
-        weight = weight / weight.max()  # nor sums
-        mean = np.average(values, axis=0, weights=weight)
-        scale = np.sqrt(np.average((values - mean) ** 2, axis=0, weights=weight))
-        spread = largest * scale
-        # The spread of the smallest numbers there are may vanish.
-        is_constant = (scale <= 10 * eps) | (spread == 0)
-        return largest * mean, np.where(is_constant, 1.0, spread)
-
-
-def weighted_quantile(
-    values: NDArray[Any], weight: NDArray[np.float64], share: float
-) -> np.number[Any]:
-    """Return the least value at which this share of the weight is reached.
-
-    As numpy's "inverted_cdf", which takes weights since its version 2 only; rounding of
-    weights to 32 bits does not count.
-    """
-    order = np.argsort(values, kind="stable")
-    reached = np.cumsum(weight[order])
-    position = np.searchsorted(reached, (share - 1e-6) * reached[-1])
-    return cast("np.number[Any]", values[order][position])
-
-
-def standardize_target(
-    y: NDArray[Any], weight: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], np.float64, np.float64]:
-    """Return targets of mean 0 and standard deviation 1, and the former mean and deviation."""
-    y = y.astype(np.float64)
-    (mean,), (scale,) = weighted_mean_and_scale(y[:, None], weight)
-    with np.errstate(under="ignore", over="ignore"):
-        standardized = (y - mean) / scale
-    return standardized.clip(-FARTHEST_TARGET, FARTHEST_TARGET), mean, scale
-
-
-def restore_target(standardized: NDArray[Any], mean: Any, scale: Any) -> NDArray[np.float64]:
-    """Return standardized predictions on the scale of the target, within 64 bits."""
-    largest = np.finfo(np.float64).max
-    with np.errstate(under="ignore", over="ignore"):
-        restored: NDArray[np.float64] = np.clip(mean + scale * standardized, -largest, largest)
-    return restored
-
-
-def available_unless(reason: Callable[[Any], str | None]) -> Callable[[Callable[..., Any]], Any]:
-    """Decorate a method that an estimator has unless there is a reason against it.
-
-    As scikit-learn's `available_if`, but the AttributeError gives the reason.
-
-    Parameters
-    ----------
-    reason : callable
-        Takes the estimator, returns None or a sentence.
-
-    Returns
-    -------
-    decorator : callable
-        Takes the method.
-
-    Examples
-    --------
-    >>> from sklofi._validation import available_unless
-    >>> class Box:
-    ...     is_open = False
-    ...
-    ...     @available_unless(lambda self: None if self.is_open else "The box is not open.")
-    ...     def look(self):
-    ...         return "empty"
-    >>> box = Box()
-    >>> hasattr(box, "look")
-    False
-    >>> box.is_open = True
-    >>> box.look()
-    'empty'
-    """
-    return lambda method: _ConditionalMethod(method, reason)
-
-
-class _ConditionalMethod:
-    def __init__(self, method: Callable[..., Any], reason: Callable[[Any], str | None]) -> None:
-        self.method = method
-        self.reason = reason
-
-    def __get__(self, estimator: Any, owner: type | None = None) -> Callable[..., Any]:
-        if estimator is None:
-            return self.method
-        if (text := self.reason(estimator)) is not None:
-            raise AttributeError(text)
-        return MethodType(self.method, estimator)

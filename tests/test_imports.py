@@ -13,7 +13,10 @@ import sklofi
 PACKAGE = Path(sklofi.__file__).parent
 
 # What several rooms need.
-SHARED = {"_memory", "_messages", "_parameters", "_plotting", "_storage", "_validation"}
+SHARED = {
+    *("_available", "_memory", "_messages", "_parameters", "_plotting", "_scaling", "_statistics"),
+    *("_storage", "_validation"),
+}
 
 # The road of the data: from each room, the rooms that it may import. The shared modules import
 # no room but graphs, so that rooms which come after it may import them.

@@ -838,6 +838,7 @@ def test_verbose_prints_lines_where_there_is_no_terminal(motifs, capsys):
 
 def test_verbose_shows_a_bar_on_a_terminal(motifs, capsys, monkeypatch):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.delenv("COLUMNS", raising=False)  # the bar would fit a narrow terminal
     LoFIClassifier(**QUICK, verbose=1).fit(*motifs)
     out, err = capsys.readouterr()
     bar = r"LoFIClassifier: 100%\|█+\| 8/8 \[[^\r]*, valid_score=[\d.]+, valid_loss=[\d.]+"

@@ -23,6 +23,7 @@ import skops.io
 import torch
 from forged_models import FORGERIES, fill, rewritten
 from numpy.testing import assert_allclose, assert_array_equal
+from safetensors import SafetensorError
 from saved_models import DATA, TINY, fitted_estimators, graphs_and_targets, outputs
 from sklearn.exceptions import InconsistentVersionWarning, NotFittedError
 from sklearn.linear_model import LogisticRegression
@@ -588,7 +589,9 @@ def test_loading_takes_memory_in_proportion_to_the_file(path, forgery):
     """At most 200 bytes for each byte of the file, and some for the work; or a sentence."""
     name, change = FORGERIES[forgery]
     shutil.copy(DATA / f"format-{FORMAT}" / f"{name}.safetensors", path)
-    sklofi.load(path)  # imports what it takes
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", InconsistentVersionWarning)
+        sklofi.load(path)  # imports what it takes
     fill(path, change, 30_000)
     tracemalloc.start()
     try:
@@ -635,7 +638,10 @@ def test_numbers_are_numbers(saved, value):
 
 def test_arrays_of_other_types_are_refused(saved):
     description, arrays = read_file(saved)
-    write_file(saved, description, {**arrays, "other": np.zeros(3, np.complex64)})
+    try:
+        write_file(saved, description, {**arrays, "other": np.zeros(3, np.complex64)})
+    except SafetensorError:
+        pytest.skip("this version of safetensors writes no complex numbers")
     assert "damaged or incomplete ('C64')" in refused(saved)
 
 

@@ -20,17 +20,13 @@ from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import has_fit_parameter
 
 from sklofi._parameters import POSITIVE, ReadsEdgeLabels, parameter
+from sklofi._validation import TrainingData
 from sklofi.graphs._warnings import warn_of_training
 from sklofi.kernels._fingerprint import (
     FingerprintVectorizer as FingerprintVectorizer,  # a name of sklofi.baselines, too
 )
 from sklofi.kernels._fingerprint import largest_ring, neighborhood_radius
-from sklofi.kernels._machine import (
-    GraphMachine,
-    MachineClassifier,
-    MachineRegressor,
-    TrainingData,
-)
+from sklofi.kernels._machine import GraphMachine, MachineClassifier, MachineRegressor
 from sklofi.kernels._vectorizer import GraphVectorizer
 from sklofi.kernels._wl import VertexHistogramVectorizer
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
 
 from sklofi._parameters import NOT_NEGATIVE, ReadsEdgeLabels, choice, count, flag, parameter
-from sklofi._validation import weighted_quantile
+from sklofi._scaling import weighted_quantile
 from sklofi.graphs._graph_set import GraphSet
 from sklofi.nn._deep_multisets import DeepMultisets
 from sklofi.nn._dgcnn import DGCNN

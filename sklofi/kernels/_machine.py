@@ -8,31 +8,18 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
+from sklofi._available import available_unless
 from sklofi._parameters import HasClasses
-from sklofi._validation import (
-    available_unless,
-    check_classes,
-    check_training_data,
-    restore_target,
-    standardize_target,
-)
-from sklofi.graphs._graph_set import GraphSet
+from sklofi._scaling import restore_target, standardize_target
+from sklofi._validation import TrainingData, check_classes, check_training_data
 from sklofi.kernels._estimator import GraphEstimator
-
-
-class TrainingData(NamedTuple):
-    """Graphs, targets and weights, checked and of the same length."""
-
-    graphs: GraphSet
-    y: NDArray[Any]
-    weight: NDArray[np.float64]
 
 
 class GraphMachine(GraphEstimator):
@@ -87,7 +74,7 @@ class GraphMachine(GraphEstimator):
         self._validate_params()
         with self._fitted_or_not_at_all():
             checks = {**self._graph_attributes(), **self._target_checks}
-            data = TrainingData(*check_training_data(self, X, y, sample_weight, **checks))
+            data = check_training_data(self, X, y, sample_weight, **checks)
             self._fit_machine(X, self._learn_target(data))
         return self
 

@@ -32,7 +32,7 @@ from sklofi._parameters import (
     parameter,
 )
 from sklofi._storage import CHECKS
-from sklofi._validation import weights_of_classes
+from sklofi._validation import TrainingData, weights_of_classes
 from sklofi.graphs._graph_set import GraphSet
 from sklofi.graphs._input import as_graph_set
 from sklofi.graphs._networkx import check_graph_list
@@ -44,12 +44,7 @@ from sklofi.kernels._gram import (
     fit_kernel,
     linear_kernel,
 )
-from sklofi.kernels._machine import (
-    GraphMachine,
-    MachineClassifier,
-    MachineRegressor,
-    TrainingData,
-)
+from sklofi.kernels._machine import GraphMachine, MachineClassifier, MachineRegressor
 from sklofi.kernels._random_walk import RandomWalkKernel, RandomWalkVectorizer
 from sklofi.kernels._shortest_path import ShortestPathVectorizer
 from sklofi.kernels._vectorizer import GraphVectorizer

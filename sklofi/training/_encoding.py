@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklofi._messages import show
-from sklofi._validation import weighted_mean_and_scale
+from sklofi._scaling import weighted_mean_and_scale
 from sklofi.graphs._graph_set import GraphSet
 from sklofi.graphs._input import check_same_edge_labeling, check_same_labeling, has_edge_labels
 from sklofi.graphs._labels import used_labels

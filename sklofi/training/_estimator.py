@@ -11,7 +11,7 @@ import copy
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from sklofi._messages import show
-from sklofi._validation import check_training_data
+from sklofi._validation import TrainingData, check_training_data
 from sklofi.graphs._graph_set import GraphSet
 from sklofi.graphs._input import as_graph_set
 from sklofi.graphs._warnings import warn_of_training
@@ -48,17 +48,6 @@ except ImportError:  # scikit-learn before 1.9: the callback protocol is simply 
 
     def with_callbacks(method):  # type: ignore[no-untyped-def]
         return method
-
-
-class GraphData(NamedTuple):
-    """Graphs, targets and weights, checked and of the same length."""
-
-    graphs: GraphSet
-    y: NDArray[Any]
-    weight: NDArray[np.float64]
-
-    def take(self, rows: NDArray[np.int64]) -> GraphData:
-        return GraphData(self.graphs[rows], self.y[rows], self.weight[rows])
 
 
 class NetworkEstimator(
@@ -278,7 +267,7 @@ class NetworkEstimator(
 
     def _read_training_data(
         self, X: Any, y: Any, sample_weight: Any, *, reset: bool, is_new: bool
-    ) -> GraphData:
+    ) -> TrainingData:
         """Check X, y and weights; a new network learns from them what nodes and targets are."""
         data = self._check_data(X, y, sample_weight, reset=reset)
         if is_new:
@@ -289,17 +278,17 @@ class NetworkEstimator(
             self._learn_target(data.y, data.weight)
         return data
 
-    def _check_data(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> GraphData:
+    def _check_data(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> TrainingData:
         """X, y and weights as arrays of the same length, without weights of zero."""
         attributes = self._graph_attributes()
         graphs, y, weight = check_training_data(
             self, X, y, sample_weight, **attributes, **self._target_checks
         )
-        return GraphData(graphs, *self._check_target(y, weight, reset=reset))
+        return TrainingData(graphs, *self._check_target(y, weight, reset=reset))
 
     def _split(
-        self, data: GraphData, random_state: np.random.RandomState
-    ) -> tuple[GraphData, GraphData | None]:
+        self, data: TrainingData, random_state: np.random.RandomState
+    ) -> tuple[TrainingData, TrainingData | None]:
         """Set graphs aside for validation, if there are enough."""
         strata = self._strata(data.y)
         rows, held_out = split_validation(strata, self.validation_fraction, random_state)
@@ -432,7 +421,7 @@ class NetworkEstimator(
         return context.call_on_fit_task_begin(estimator=self, X=X, y=y)
 
     def _open_checkpoint(
-        self, path: Any, data: GraphData, held_out: GraphData | None, is_new: bool
+        self, path: Any, data: TrainingData, held_out: TrainingData | None, is_new: bool
     ) -> Checkpoint | None:
         if path is None:
             return None

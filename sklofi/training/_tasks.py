@@ -13,13 +13,8 @@ from sklearn.utils import Tags
 from torch import Tensor, nn
 
 from sklofi._parameters import Parameterized, WeighsClasses, choice
-from sklofi._validation import (
-    check_classes,
-    check_targets,
-    restore_target,
-    weighted_mean_and_scale,
-    weights_of_classes,
-)
+from sklofi._scaling import restore_target, weighted_mean_and_scale
+from sklofi._validation import check_classes, check_targets, weights_of_classes
 from sklofi.training._net import ClassifierNet, GraphNet, RegressorNet, probabilities
 
 LOSSES = {"absolute_error": nn.L1Loss, "squared_error": nn.MSELoss}
