@@ -219,7 +219,13 @@ class GraphSet:
             raise ValueError("the arrays of the graphs do not fit together")
 
     def without_labels(self) -> GraphSet:
-        """Return the same graphs without node labels; features and edge labels stay."""
+        """Return the same graphs without node labels; features and edge labels stay.
+
+        Returns
+        -------
+        graphs : GraphSet
+            The graphs, which share what does not depend on labels.
+        """
         if self.label_ids is None:
             return self
         bare = replace(self, label_ids=None, labels=())

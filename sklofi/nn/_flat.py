@@ -270,6 +270,9 @@ class FlatNetwork(nn.Module):
     numbers_per_graph = 0
     numbers_per_member = 0
 
+    def __init__(self) -> None:
+        super().__init__()
+
     def embed(self, graphs: FlatGraphs, generator: torch.Generator | None = None) -> Tensor:
         """Return the vectors of graphs, the input of the head.
 
