@@ -9,9 +9,9 @@ from . import kernels as kernels
 from . import nn as nn
 from . import testing as testing
 from . import training as training
+from ._load import load as load
 from ._lofi import LoFIClassifier as LoFIClassifier
 from ._lofi import LoFIRegressor as LoFIRegressor
-from ._storage import load as load
 from .baselines import FingerprintClassifier as FingerprintClassifier
 from .baselines import FingerprintRegressor as FingerprintRegressor
 from .comparison import compare as compare

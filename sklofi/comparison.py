@@ -1,4 +1,7 @@
-"""Estimators side by side on the same folds, and whether a difference means anything."""
+"""Estimators side by side on the same folds, and whether a difference means anything.
+
+Half of the lines are docstrings: what a verdict means has to be said.
+"""
 
 from __future__ import annotations
 

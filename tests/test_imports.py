@@ -30,6 +30,7 @@ ARROWS = {
     "baselines": {"graphs", "kernels", "training", "nn", *SHARED},
     "inspection": {"graphs", "egonets", "nn", "training", "_lofi", *SHARED},
     "datasets": set(),
+    "_load": {"_messages", "_storage"},
     "comparison": {"_plotting", "_statistics"},  # takes any estimator
     "_statistics": set(),
     "cluster": {"graphs"},

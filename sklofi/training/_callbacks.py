@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from typing import Any
 
@@ -272,3 +273,15 @@ class RestoreBest(EarlyStopping):
     def on_train_end(self, net: NeuralNet, **kwargs: Any) -> None:
         if net.history:  # unless interrupted in the first epoch
             super().on_train_end(net, **kwargs)
+
+
+def copy_callbacks(callbacks: Any) -> list[Any] | None:
+    """Copies for skorch, which sets attributes on the callbacks that it uses."""
+    for item in callbacks or []:
+        callback = item[-1] if isinstance(item, tuple) else item
+        kind = callback if isinstance(callback, type) else type(callback)
+        if not issubclass(kind, Callback):
+            raise TypeError(
+                f"callbacks has to hold skorch callbacks or (name, callback) pairs, got {item!r}."
+            )
+    return copy.deepcopy(list(callbacks)) if callbacks else None

@@ -11,7 +11,7 @@ import copy
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -26,7 +26,13 @@ from sklofi._validation import TrainingData, check_training_data
 from sklofi.graphs._graph_set import GraphSet
 from sklofi.graphs._input import as_graph_set
 from sklofi.graphs._warnings import warn_of_training
-from sklofi.training._callbacks import EpochReports, LastGoodWeights, RestoreBest, StopWhenAsked
+from sklofi.training._callbacks import (
+    EpochReports,
+    LastGoodWeights,
+    RestoreBest,
+    StopWhenAsked,
+    copy_callbacks,
+)
 from sklofi.training._checkpoint import Checkpoint, describe_call
 from sklofi.training._dataset import BatchLoader, GraphDataset
 from sklofi.training._device import check_device, check_network_memory, give_up_lost_threads
@@ -54,21 +60,6 @@ class NetworkEstimator(
     SavedNetwork, CallbackSupportMixin, TrainingParameters, TransformerMixin, BaseEstimator
 ):
     """Base of the estimators that train a network."""
-
-    _fitted_attributes: ClassVar[dict[str, tuple[str, str]]] = {
-        "net_": ("skorch.NeuralNet", "The skorch net that was trained."),
-        "module_": ("torch.nn.Module", "The PyTorch module inside it."),
-        "history_": (
-            "skorch.history.History",
-            'Losses and scores of all epochs: ``history_[:, "valid_loss"]``.',
-        ),
-        "n_epochs_": ("int", "Number of epochs that were run."),
-        "node_labels_": (
-            "list",
-            "The node labels of the training graphs, in the order of the columns that the\n"
-            "network sees.",
-        ),
-    }
 
     # The hooks of a network, in the order in which a fit calls them.
 
@@ -256,13 +247,13 @@ class NetworkEstimator(
     @contextmanager
     def _fitted_or_not_at_all(self, is_new: bool) -> Iterator[None]:
         """Leave no half-fitted estimator behind if the fit of a new network fails."""
-        if is_new and hasattr(self, "net_"):
-            del self.net_
+        if is_new:
+            self.__dict__.pop("net_", None)
         try:
             yield
         except BaseException:
-            if is_new and hasattr(self, "net_"):
-                del self.net_
+            if is_new:
+                self.__dict__.pop("net_", None)
             raise
 
     def _read_training_data(
@@ -335,7 +326,7 @@ class NetworkEstimator(
         }
         check_network_memory(self._network, architecture)
         generator = torch.Generator().manual_seed(int(random_state.randint(2**31 - 1)))
-        callbacks = _copy_callbacks(self.callbacks)
+        callbacks = copy_callbacks(self.callbacks)
         self.net_ = self._make_net(
             architecture, self._criterion, check_device(self.device), generator, callbacks
         )
@@ -495,15 +486,3 @@ class NetworkEstimator(
 def _check_given_together(X_val: Any, y_val: Any) -> None:
     if (X_val is None) != (y_val is None):
         raise ValueError("X_val and y_val have to be given together, or neither of them.")
-
-
-def _copy_callbacks(callbacks: Any) -> list[Any] | None:
-    """Copies for skorch, which sets attributes on the callbacks that it uses."""
-    for item in callbacks or []:
-        callback = item[-1] if isinstance(item, tuple) else item
-        kind = callback if isinstance(callback, type) else type(callback)
-        if not issubclass(kind, Callback):
-            raise TypeError(
-                f"callbacks has to hold skorch callbacks or (name, callback) pairs, got {item!r}."
-            )
-    return copy.deepcopy(list(callbacks)) if callbacks else None

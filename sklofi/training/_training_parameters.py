@@ -1,4 +1,4 @@
-"""The parameters that all networks share: how graphs are read and how a net is trained."""
+"""What all networks share: how graphs are read, how a net is trained, and what is fitted."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def learning_rate(*, default: float) -> Any:
 
 
 class TrainingParameters(ReadsNodeLabels):
-    """Mixin with the parameters that all networks share."""
+    """Mixin with the parameters that all networks share, and the attributes of a fitted one."""
 
     node_features: Hashable | None = parameter(
         """Node attribute with a number or a vector of numbers. They are standardized over
@@ -109,3 +109,17 @@ class TrainingParameters(ReadsNodeLabels):
             *("device", "warm_start", "random_state", "verbose"),
         }
     )
+    _fitted_attributes: ClassVar[dict[str, tuple[str, str]]] = {
+        "net_": ("skorch.NeuralNet", "The skorch net that was trained."),
+        "module_": ("torch.nn.Module", "The PyTorch module inside it."),
+        "history_": (
+            "skorch.history.History",
+            'Losses and scores of all epochs: ``history_[:, "valid_loss"]``.',
+        ),
+        "n_epochs_": ("int", "Number of epochs that were run."),
+        "node_labels_": (
+            "list",
+            "The node labels of the training graphs, in the order of the columns that the\n"
+            "network sees.",
+        ),
+    }
