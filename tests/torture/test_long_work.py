@@ -133,8 +133,8 @@ def interrupted_fit(folder, early_stopping, connection):
     )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        connection.send("ready")
         try:
+            connection.send("ready")  # from here on it may be interrupted
             estimator.fit(graphs, y)
         except KeyboardInterrupt:  # before the training or after it
             connection.send(("raised", not hasattr(estimator, "net_"), ""))
