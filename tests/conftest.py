@@ -41,3 +41,9 @@ def parallel_tests_are_marked(request, monkeypatch):
 def motifs():
     """Small labeled graphs of two classes, and their classes; nobody changes them."""
     return make_motif_graphs(40, n_nodes=8, random_state=0)
+
+
+@pytest.fixture(scope="session")
+def larger_motifs():
+    """Sixty labeled graphs of two classes, and their classes; nobody changes them."""
+    return make_motif_graphs(60, random_state=0)

@@ -13,6 +13,14 @@ def labeled_path(labels, **attributes):
     return graph
 
 
+def path_with(n_nodes=4, **attributes):
+    """A path with attributes of nodes: one value for all nodes, or a dictionary of values."""
+    graph = nx.path_graph(n_nodes)
+    for name, value in attributes.items():
+        nx.set_node_attributes(graph, value, name)
+    return graph
+
+
 def bonded_path(labels, kind=nx.Graph, name="bond"):
     """A path with a label on each edge."""
     graph = nx.path_graph(len(labels) + 1, create_using=kind)

@@ -3,9 +3,11 @@ import numpy as np
 import pytest
 import torch
 from numpy.testing import assert_allclose
+from skorch.callbacks import Callback
 from torch.testing import assert_close
+from training_helpers import QUICK
 
-from sklofi import GraphSet
+from sklofi import GraphSet, LoFIClassifier
 from sklofi.training._dataset import Batch, BatchLoader, GraphDataset
 from sklofi.training._edge_batches import EdgeDataset
 from sklofi.training._egonet_batches import EgonetDataset
@@ -76,3 +78,36 @@ def test_weights_are_relative():
     graphs = GraphSet.from_networkx([nx.path_graph(2)] * 2)
     batch, _ = edge_dataset(graphs, weight=np.array([1e-300, 3e-300])).batch(np.array([0, 1]))
     assert_close(batch.weight, torch.tensor([0.5, 1.5]))
+
+
+def test_dropout_treats_equal_nodes_differently(larger_motifs, monkeypatch):
+    """In training, from the epoch on in which it begins; in prediction there is none."""
+    merged = []
+    batches = EgonetDataset.batches
+
+    def spy(self, rows, *, merge, gradients):
+        merged.append((gradients, merge))
+        return batches(self, rows, merge=merge, gradients=gradients)
+
+    class DropLater(Callback):
+        def on_epoch_end(self, net, **kwargs):
+            net.module_.dropout = 0.2
+
+    monkeypatch.setattr(EgonetDataset, "batches", spy)
+    options = {**QUICK, "max_epochs": 2}
+    LoFIClassifier(**options, dropout=0.2).fit(*larger_motifs)
+    assert set(merged) == {(True, False), (False, True)}
+    merged.clear()
+    LoFIClassifier(**options, callbacks=[DropLater()]).fit(*larger_motifs)
+    assert [merge for gradients, merge in merged if gradients] == [True, False]
+
+
+def test_predictions_do_not_depend_on_the_batch(larger_motifs):
+    graphs, y = larger_motifs
+    classifier = LoFIClassifier(**QUICK).fit(graphs, y)
+    expected = classifier.predict_proba(graphs)
+    assert_allclose(classifier.predict_proba(graphs * 10), np.tile(expected, (10, 1)), rtol=1e-5)
+    one_by_one = [classifier.predict_proba([graph])[0] for graph in graphs]
+    assert_allclose(one_by_one, expected, rtol=1e-5)
+    classifier.net_.iterator_valid__max_rows = 50
+    assert_allclose(classifier.predict_proba(graphs), expected, rtol=1e-5)

@@ -5,11 +5,13 @@ import numpy as np
 import pytest
 import torch
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.model_selection import GridSearchCV
 from torch.testing import assert_close
+from training_helpers import QUICK
 
-from sklofi import GraphSet
+from sklofi import GraphSet, LoFIClassifier
 from sklofi import _memory as memory
-from sklofi.egonets import egonet_incidence
+from sklofi.egonets import _colors, _incidence, egonet_incidence
 from sklofi.egonets._incidence import has_egonets
 from sklofi.nn import LoFINetwork
 from sklofi.training import _egonet_batches as batches
@@ -251,3 +253,47 @@ def test_batches_that_do_not_fit_are_refused_before_the_first(
         else:
             with pytest.raises(MemoryError, match=refusal):
                 next(iter(loader))
+
+
+@pytest.mark.parametrize("node_features", [None, "x"])
+def test_merging_equal_nodes_changes_no_number(larger_motifs, node_features, monkeypatch):
+    """Losses and predictions of a whole fit, to 32 bits."""
+    graphs = [graph.copy() for graph in larger_motifs[0]]
+    for graph in graphs:
+        nx.set_node_attributes(graph, {v: graph.degree(v) % 2 for v in graph}, "x")
+    options = {**QUICK, "node_features": node_features, "n_layers": 3, "max_epochs": 4}
+    results, sizes = [], []
+    table = EgonetDataset.table
+
+    def table_of_single_nodes(self, merge):
+        result = table(self, merge=False)
+        sizes.append(len(result.representatives))
+        return result
+
+    for replacement in (table, table_of_single_nodes):
+        monkeypatch.setattr(EgonetDataset, "table", replacement)
+        classifier = LoFIClassifier(**options).fit(graphs, larger_motifs[1])
+        losses = classifier.history_[:, ("train_loss", "valid_loss")]
+        results.append((losses, classifier.predict_proba(graphs)))
+    assert_allclose(results[0][0], results[1][0], rtol=1e-4)
+    assert_allclose(results[0][1], results[1][1], rtol=1e-3)
+    assert min(sizes) == sum(map(len, graphs))
+
+
+def test_a_search_computes_egonets_and_colors_once(larger_motifs, monkeypatch):
+    graphs, y = larger_motifs
+    computed = []
+    for module, name in ((_incidence, "_compute_egonets"), (_colors, "_add_level")):
+        original = getattr(module, name)
+
+        def counted(*args, name=name, original=original):
+            computed.append(name)
+            return original(*args)
+
+        monkeypatch.setattr(module, name, counted)
+    grid = {"n_layers": [2, 3], "n_masks": [2, 4], "radius": [1, 2], "node_label": ["label", None]}
+    estimator = LoFIClassifier(max_epochs=1, random_state=0)
+    GridSearchCV(estimator, grid, cv=2).fit(GraphSet.from_networkx(graphs), y)
+    # Two radii; three levels each, with labels and without; for 32 candidates and a refit.
+    assert computed.count("_compute_egonets") == 2
+    assert computed.count("_add_level") <= 12

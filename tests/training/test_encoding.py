@@ -4,10 +4,13 @@ from enum import Enum
 import networkx as nx
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+import torch
+from numpy.testing import assert_allclose, assert_array_equal
+from small_graphs import path_with
+from training_helpers import QUICK
 
 from helpers import unseen_labels
-from sklofi import GraphSet
+from sklofi import GraphSet, LoFIClassifier
 from sklofi.training._encoding import EdgeEncoder, NodeEncoder, columns_of
 
 
@@ -90,3 +93,95 @@ def test_features_far_beyond_those_of_training_are_bounded_without_a_warning():
     with np.errstate(all="raise"):
         x = encoder.encode(far, np.arange(2), encoder.label_columns(far))
     assert x[:, 1].tolist() == [np.float32(1e15)] * 2
+
+
+def test_labels_features_both_or_neither():
+    """Labels tell half of the class, features the other half."""
+    y = np.arange(40) % 4
+    graphs = [path_with(5, label="ab"[c % 2], x=(float(c > 1), 1.0)) for c in y]
+    for node_label, node_features, n_columns, score in [
+        ("label", None, 2, 0.5), (None, "x", 3, 0.5), ("label", "x", 4, 1.0), (None, None, 1, 0.25),
+    ]:  # fmt: skip
+        classifier = LoFIClassifier(
+            **{**QUICK, "max_epochs": 60, "early_stopping": False},
+            node_label=node_label,
+            node_features=node_features,
+        ).fit(graphs, y)
+        assert classifier.module_.layers[0].dictionary.shape[2] == n_columns
+        assert classifier.score(graphs, y) == pytest.approx(score, abs=0.03)
+        assert classifier.node_labels_ == (["a", "b"] if node_label else [])
+
+
+def test_the_scale_of_features_does_not_matter():
+    rng = np.random.RandomState(0)
+    values = [rng.normal(i % 2, 1, size=(5, 2)) for i in range(30)]
+    predictions = []
+    for scale in (1, 2**20):
+        graphs = [path_with(5, x=dict(enumerate(scale * value))) for value in values]
+        classifier = LoFIClassifier(**QUICK, node_features="x").fit(graphs, np.arange(30) % 2)
+        predictions.append(classifier.predict_proba(graphs))
+    assert_allclose(*predictions, rtol=1e-4)
+
+
+def test_the_size_of_features_is_not_lost_in_their_direction():
+    """LoFI compares directions; the magnitude of a single feature must still count."""
+    graphs = [path_with(3, x=[0.5, 1.0, 4.0][i % 3]) for i in range(60)]
+    y = np.arange(60) % 3
+    classifier = LoFIClassifier(random_state=0, node_features="x").fit(graphs, y)
+    assert classifier.score(graphs, y) == 1
+
+
+def test_features_far_from_zero_keep_their_differences():
+    graphs = [path_with(3, x=1.7e9 + i % 2) for i in range(40)]
+    y = np.arange(40) % 2
+    classifier = LoFIClassifier(**{**QUICK, "max_epochs": 30}, node_features="x").fit(graphs, y)
+    assert classifier.score(graphs, y) == 1
+    assert np.isfinite(classifier.predict_proba([path_with(3, x=-3e38)])).all()
+
+
+def test_labels_are_those_of_the_training_graphs_only(larger_motifs):
+    graphs, y = larger_motifs
+    odd = path_with(label="unseen")
+    X = GraphSet.from_networkx([*graphs, odd])
+    classifier = LoFIClassifier(**QUICK).fit(X[: len(graphs)], y)
+    assert classifier.node_labels_ == ["C", "H", "N", "O", "S"]
+
+
+@unseen_labels
+def test_unseen_labels_are_all_zero_vectors(larger_motifs):
+    """An all-zero vector is as far from every word: the softmax is even."""
+    graphs, y = larger_motifs
+    classifier = LoFIClassifier(**{**QUICK, "n_layers": 1}).fit(graphs, y)
+    alone = nx.Graph()
+    alone.add_node("x", label="unseen")
+    layer = classifier.module_.layers[0]
+    with torch.no_grad():
+        expected = 1 - (1 / 4 - layer.histogram).abs().sum(dim=1) / 2
+    assert_allclose(classifier.transform([alone])[0], expected.numpy(), rtol=1e-5)
+
+
+def test_unseen_labels_are_refused_on_request(larger_motifs):
+    graphs, y = larger_motifs
+    classifier = LoFIClassifier(**QUICK, handle_unknown="error").fit(graphs, y)
+    odd = nx.relabel_nodes(path_with(3, label="C"), {1: "middle"})
+    odd.nodes["middle"]["label"] = "Xe"
+    with pytest.raises(ValueError, match=r"Graph 1, node 'middle', has the label 'Xe'.*ignore"):
+        classifier.predict([graphs[0], odd])
+
+
+@pytest.mark.parametrize(
+    "fitted, given, match",
+    [
+        ({"x": 1.0}, {"x": [1.0, 2.0]}, "X has 2 node features, but LoFIClassifier is expecting 1"),
+        ({"label": "a", "x": 1.0}, {"x": 1.0}, "without node labels, but LoFIClassifier was"),
+        ({"x": 1.0}, {"label": "a", "x": 1.0}, "with node labels, but LoFIClassifier was"),
+    ],
+)
+def test_prediction_needs_the_same_kind_of_graphs(fitted, given, match):
+    def graphs(attributes):
+        return [path_with(**{k: dict.fromkeys(range(4), x) for k, x in attributes.items()})] * 10
+
+    classifier = LoFIClassifier(**QUICK, node_features="x")
+    classifier.fit(graphs(fitted), [0, 1] * 5)
+    with pytest.raises(ValueError, match=match):
+        classifier.predict(graphs(given))

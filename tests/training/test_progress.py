@@ -7,7 +7,9 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from training_helpers import QUICK
 
+from sklofi import LoFIClassifier
 from sklofi.training._progress import EpochBar, ProgressLog
 
 FIGURES = {
@@ -92,3 +94,31 @@ def test_the_progress_bar_does_not_flicker_but_follows_the_terminal():
     width[0] = 81
     assert str(bar).startswith("LoFIClassifier")
     bar.close()
+
+
+def test_verbose_prints_lines_where_there_is_no_terminal(larger_motifs, capsys):
+    LoFIClassifier(**QUICK, verbose=1).fit(*larger_motifs)
+    out, err = capsys.readouterr()
+    assert re.search(r"\[LoFIClassifier\] epoch 8/8: valid_score=[\d.]+, valid_loss=", out)
+    assert "train_loss=" in out
+    assert err == ""
+    LoFIClassifier(**{**QUICK, "max_epochs": 1000}, patience=2, verbose=1).fit(*larger_motifs)
+    out, _ = capsys.readouterr()
+    assert len(out.splitlines()) <= 22
+    assert re.search(r"stopped after epoch \d+ of 1000", out)
+
+
+def test_verbose_shows_a_bar_on_a_terminal(larger_motifs, capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.delenv("COLUMNS", raising=False)  # the bar would fit a narrow terminal
+    LoFIClassifier(**QUICK, verbose=1).fit(*larger_motifs)
+    out, err = capsys.readouterr()
+    bar = r"LoFIClassifier: 100%\|█+\| 8/8 \[[^\r]*, valid_score=[\d.]+, valid_loss=[\d.]+"
+    shown = re.search(bar, err).group()
+    assert len(shown.replace("█", "")) < 80  # a narrow terminal cuts what comes behind
+    assert out == ""
+
+
+def test_nothing_is_printed_by_default(larger_motifs, capsys):
+    LoFIClassifier(**{**QUICK, "max_epochs": 50}, patience=1).fit(*larger_motifs)
+    assert capsys.readouterr() == ("", "")
