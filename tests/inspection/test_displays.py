@@ -4,12 +4,10 @@ import builtins
 
 import matplotlib
 import matplotlib.pyplot as plt
-import networkx as nx
 import numpy as np
 import pytest
 
 from sklofi import GraphSet, LoFIClassifier, LoFIRegressor
-from sklofi._plotting import draw_graph, layout
 from sklofi.inspection import (
     AttributionDisplay,
     MaskDisplay,
@@ -147,28 +145,3 @@ def test_without_matplotlib_there_is_a_sentence(motifs, classifier, monkeypatch)
         MaskDisplay.from_estimator(classifier, *motifs)
     with pytest.raises(ImportError, match="TrainingDisplay needs matplotlib"):
         TrainingDisplay.from_estimator(classifier)
-
-
-@pytest.mark.parametrize(
-    "graph",
-    [
-        nx.empty_graph(1),
-        nx.empty_graph(3),
-        nx.path_graph(2),
-        nx.disjoint_union(nx.cycle_graph(5), nx.path_graph(3)),
-        nx.MultiDiGraph([(0, 1), (0, 1), (1, 1)]),
-        nx.path_graph(300),
-    ],
-)
-def test_layouts_keep_nodes_apart_and_are_the_same_every_time(graph):
-    places = layout(graph)
-    assert set(places) == set(graph)
-    points = np.array([places[node] for node in graph])
-    assert np.isfinite(points).all()
-    distances = np.linalg.norm(points[:, None] - points[None], axis=-1)
-    assert (distances[~np.eye(len(points), dtype=bool)] > 1e-3).all()
-    again = layout(graph)
-    assert all((places[node] == again[node]).all() for node in graph)
-    figure, ax = plt.subplots()
-    draw_graph(graph, ax, node_label="label")
-    figure.canvas.draw()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import networkx as nx
 import numpy as np
+from numpy.testing import assert_array_equal
 from sklearn.base import is_regressor
 
 from sklofi import LoFIClassifier, LoFIRegressor, baselines
@@ -51,7 +52,8 @@ def graphs_and_targets():
     return graphs, classes, np.array([len(graph) + i / 10 for i, graph in enumerate(graphs)])
 
 
-def fitted_estimators():
+def fitted_lofi():
+    """LoFI as classifiers and regressors, fitted."""
     graphs, classes, y = graphs_and_targets()
     weighted = LoFIClassifier(
         **TINY, node_features="size", class_weight="balanced", readout="last", pooling="max"
@@ -62,6 +64,14 @@ def fitted_estimators():
         "classifier-features": weighted.fit(graphs, classes),
         "regressor": LoFIRegressor(**TINY, kernel="intersection").fit(graphs, y),
         "regressor-2": several.fit(graphs, np.column_stack([y, -y])),
+    }
+
+
+def fitted_estimators():
+    """Estimators of every kind, fitted."""
+    graphs, classes, y = graphs_and_targets()
+    return {
+        **fitted_lofi(),
         "svc": GraphKernelSVC(n_iter=2).fit(graphs, classes),
         "svc-probability": GraphKernelSVC(kernel="wl-oa", probability=True, random_state=0).fit(
             graphs, classes
@@ -88,6 +98,11 @@ def outputs(estimator, graphs):
             values = getattr(estimator, method)(graphs)
             said.append(np.asarray(values.toarray() if hasattr(values, "toarray") else values))
     return said
+
+
+def assert_says_the_same(estimator, other, graphs):
+    for values, expected in zip(outputs(estimator, graphs), outputs(other, graphs), strict=True):
+        assert_array_equal(values, expected)
 
 
 def write():
