@@ -200,7 +200,7 @@ class Parameterized:
         dataclass(kw_only=True, eq=False, repr=False)(cls)
         for declared in _fields(cls):
             _check_declaration(cls, declared)
-        cls._parameter_constraints = {f.name: f.metadata["constraint"] for f in _fields(cls)}
+        cls._parameter_constraints = {f.name: f.metadata["constraint"] for f in _in_order(cls)}
         cls.__signature__ = _signature_in_order(cls)
         cls.__doc__ = None if own_docstring is None else cls._complete(own_docstring)
 
