@@ -266,8 +266,9 @@ def _signature_in_order(cls: type) -> inspect.Signature:
     A subclass may have a constructor of its own, with other parameters.
     """
     _, *parameters = inspect.signature(cls.__init__).parameters.values()  # type: ignore[misc]
-    order = {declared.name: position for position, declared in enumerate(_in_order(cls))}
-    parameters.sort(key=lambda p: (p.kind, order.get(p.name, len(order))))
+    order = [declared.name for declared in _in_order(cls)]
+    if {parameter.name for parameter in parameters} == set(order):
+        parameters.sort(key=lambda parameter: order.index(parameter.name))
     return inspect.Signature(parameters)
 
 
