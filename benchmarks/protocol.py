@@ -133,12 +133,8 @@ METHODS = {
     "RWGNN": peer("RWGNN", grids.RW_GNN),
     "KerGNN": peer("KerGNN", grids.KER_GNN),
     "DeepMultisets": peer("DeepMultisets", grids.DEEP_MULTISETS, family="baseline"),
-    "Fingerprint": peer(
-        "Fingerprint", grids.FINGERPRINT, "count_machines", sees_bonds=True, family="baseline"
-    ),
-    "LabelHistogram": peer(
-        "LabelHistogram", grids.LABEL_HISTOGRAM, "count_machines", family="baseline"
-    ),
+    "Fingerprint": peer("Fingerprint", grids.FINGERPRINT, sees_bonds=True, family="baseline"),
+    "LabelHistogram": peer("LabelHistogram", grids.LABEL_HISTOGRAM, family="baseline"),
 }
 
 GRIDS = tuple(grid for grid in grids.LOFI if "," not in grid)

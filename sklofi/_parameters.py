@@ -261,9 +261,15 @@ def _in_order(cls: type) -> list[Field[Any]]:
 
 
 def _signature_in_order(cls: type) -> inspect.Signature:
-    """The signature of a class, with its parameters in the order of the docstring."""
-    parameters = inspect.signature(cls.__init__).parameters  # type: ignore[misc]
-    return inspect.Signature([parameters[f.name] for f in _in_order(cls)])
+    """The signature of a class, with its parameters in the order of the docstring.
+
+    A subclass may have a constructor of its own, with other parameters.
+    """
+    _, *parameters = inspect.signature(cls.__init__).parameters.values()  # type: ignore[misc]
+    order = [declared.name for declared in _in_order(cls)]
+    if {parameter.name for parameter in parameters} == set(order):
+        parameters.sort(key=lambda parameter: order.index(parameter.name))
+    return inspect.Signature(parameters)
 
 
 def _attributes_of(cls: type) -> Iterator[tuple[str, tuple[str, str]]]:

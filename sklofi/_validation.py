@@ -1,4 +1,4 @@
-"""Check targets and weights, and scale them, in the same way in every estimator."""
+"""Check targets and weights in the same way in every estimator."""
 
 from __future__ import annotations
 

@@ -112,6 +112,23 @@ def test_a_subclass_may_declare_a_parameter_anew():
     assert Smoother().width == 3
 
 
+def test_a_subclass_may_have_a_constructor_of_its_own():
+    class Fixed(Smoother):
+        def __init__(self, place, kind="max"):
+            super().__init__(kind=kind)
+            self.place = place
+
+    assert list(inspect.signature(Fixed).parameters) == ["place", "kind"]
+    assert Fixed("here").get_params() == {"kind": "max", "place": "here"}
+    assert Fixed("here").width == 3
+
+
+def test_parameters_are_in_the_order_of_the_docstring():
+    assert list(inspect.signature(Smoother).parameters) == [
+        *("width", "kind", "strength", "node_label")
+    ]
+
+
 def test_a_parameter_needs_a_declaration():
     with pytest.raises(TypeError, match=r"Rough declares width without parameter\(text"):
         type("Rough", (Parameterized,), {"__annotations__": {"width": int}, "width": 3})

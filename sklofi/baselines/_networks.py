@@ -29,7 +29,13 @@ from sklofi.nn._walk_filters import RWGNN, KerGNN
 from sklofi.training._dataset import GraphDataset
 from sklofi.training._edge_batches import EdgeDataset
 from sklofi.training._encoding import EdgeEncoder, NodeEncoder
-from sklofi.training._flat_estimator import FlatEstimator, dropped, layers, pooled, width
+from sklofi.training._flat_estimator import (
+    FlatEstimator,
+    dropout_share,
+    layers,
+    pooling_choice,
+    width,
+)
 from sklofi.training._tasks import NetworkClassifier, NetworkRegressor
 from sklofi.training._training_parameters import learning_rate
 
@@ -65,8 +71,8 @@ class Peer(FlatEstimator):
 class BaseDeepMultisets(Peer):
     n_layers: int = layers("Number of layers over nodes.", default=1)
     n_hidden: int = width("Width of the hidden layers.", default=128)
-    dropout: float = dropped(default=0.0)
-    pooling: str = pooled(default="sum")
+    dropout: float = dropout_share(default=0.0)
+    pooling: str = pooling_choice(default="sum")
 
     _network = DeepMultisets
 
@@ -82,8 +88,8 @@ class DeepMultisetsRegressor(NetworkRegressor, BaseDeepMultisets):
 class BaseGCN(Peer):
     n_layers: int = layers(default=3)
     n_hidden: int = width(default=64)
-    dropout: float = dropped(default=0.0)
-    pooling: str = pooled(default="mean")
+    dropout: float = dropout_share(default=0.0)
+    pooling: str = pooling_choice(default="mean")
 
     _network = GCN
 
@@ -102,8 +108,8 @@ class BaseGraphSAGE(Peer):
     aggregation: str = choice(
         "How the neighbors of a node become one vector.", ("mean", "max", "sum"), default="mean"
     )
-    dropout: float = dropped(default=0.0)
-    pooling: str = pooled(default="max")
+    dropout: float = dropout_share(default=0.0)
+    pooling: str = pooling_choice(default="max")
 
     _network = GraphSAGE
 
@@ -123,10 +129,10 @@ class BaseGIN(Peer):
         "Whether the weight of the node itself is learned (GIN-epsilon), or is one (GIN-0).",
         default=False,
     )
-    dropout: float = dropped(
+    dropout: float = dropout_share(
         "Share of the pooled numbers that are dropped in training.", default=0.5
     )
-    pooling: str = pooled(default="sum")
+    pooling: str = pooling_choice(default="sum")
     # Sums over graphs are large, and so are their gradients.
     lr: float = learning_rate(default=0.001)
 
@@ -157,8 +163,8 @@ class BaseGAT(Peer):
     n_layers: int = layers(default=3)
     n_hidden: int = width("Width of each head of a node's vector.", default=16)
     n_heads: int = count("Number of heads.", default=4)
-    dropout: float = dropped(default=0.0)
-    pooling: str = pooled(default="mean")
+    dropout: float = dropout_share(default=0.0)
+    pooling: str = pooling_choice(default="mean")
 
     _network = GAT
 
@@ -175,8 +181,8 @@ class BaseECC(Peer, ReadsEdgeLabels):
     n_layers: int = layers(default=3)
     n_hidden: int = width(default=32)
     n_edge_hidden: int = width("Hidden width of the perceptrons over edges.", default=16)
-    dropout: float = dropped(default=0.05)
-    pooling: str = pooled(default="mean")
+    dropout: float = dropout_share(default=0.05)
+    pooling: str = pooling_choice(default="mean")
 
     _network = ECC
     _saved_classes = (NodeEncoder, EdgeEncoder)
@@ -211,8 +217,8 @@ class BaseSFAGNN(Peer):
     n_layers: int = layers(default=3)
     n_hidden: int = width("Number of sets of points, the width of a node's vector.", default=16)
     n_points: int = count("Number of points in each set.", default=8)
-    dropout: float = dropped(default=0.0)
-    pooling: str = pooled(default="sum")
+    dropout: float = dropout_share(default=0.0)
+    pooling: str = pooling_choice(default="sum")
 
     _network = SFAGNN
 
@@ -236,7 +242,7 @@ class BaseDGCNN(Peer):
         default=None,
     )
     n_dense: int = width("Width of the hidden layer of the perceptron.", default=128)
-    dropout: float = dropped("Share of that layer to drop in training.", default=0.5)
+    dropout: float = dropout_share("Share of that layer to drop in training.", default=0.5)
 
     _network = DGCNN
 
@@ -270,9 +276,11 @@ class BaseDiffPool(Peer):
         [Interval(Real, 0, 1, closed="right")],
         default=0.1,
     )
-    pooling: str = pooled("What makes one vector of those of the nodes of a level.", default="max")
+    pooling: str = pooling_choice(
+        "What makes one vector of those of the nodes of a level.", default="max"
+    )
     n_dense: int = width("Width of the hidden layer of the perceptron.", default=50)
-    dropout: float = dropped("Share of that layer to drop in training.", default=0.0)
+    dropout: float = dropout_share("Share of that layer to drop in training.", default=0.0)
     penalty: float = parameter(
         "Weight of the penalty on the assignment.", NOT_NEGATIVE, default=1.0
     )
@@ -299,7 +307,7 @@ class BaseRWGNN(Peer):
     n_steps: int = count("Length of the longest walks.", least=0, default=2)
     n_hidden: int = width("Width that node features are mapped to.", default=16)
     n_penultimate: int = width("Width of the hidden layer of the perceptron.", default=32)
-    dropout: float = dropped(default=0.2)
+    dropout: float = dropout_share(default=0.2)
 
     _network = RWGNN
 
@@ -334,8 +342,8 @@ class BaseKerGNN(Peer):
     )
     n_hidden: int = width("Width that node features are mapped to.", default=16)
     n_penultimate: int = width("Width of the hidden layer of the perceptron.", default=32)
-    pooling: str = pooled(default="sum")
-    dropout: float = dropped(default=0.2)
+    pooling: str = pooling_choice(default="sum")
+    dropout: float = dropout_share(default=0.2)
 
     _network = KerGNN
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 # How histograms are compared in a LoFI layer.
 HISTOGRAM_KERNELS = ("intersection", "l1")
 
-
-# How the nodes of a graph become one vector.
+# How the nodes of a graph become one vector, in LoFI (LoFINetwork.pool) and in its peers (pool in
+# _flat, DENSE_POOLINGS in _diffpool). A new one raises an error wherever it is not yet handled.
 POOLINGS = ("sum", "mean", "max")
-
 
 # The layers of a LoFI network whose pooled outputs the head is given.
 READOUTS = ("all", "last")

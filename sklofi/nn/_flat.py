@@ -182,6 +182,7 @@ def pool(x: Tensor, graphs: FlatGraphs, how: str = "sum") -> Tensor:
     total = zeros.index_add(0, graphs.graph, x)
     if how == "sum":
         return total
+    check_choice("pooling", how, ("mean",))  # what is left
     sizes = torch.bincount(graphs.graph, minlength=graphs.n_graphs)
     return total / sizes[:, None].to(x.dtype)
 

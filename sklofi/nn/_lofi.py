@@ -207,7 +207,7 @@ class LoFILayer(nn.Module):
             Features of nodes, or of classes of equal nodes.
 
         egonets : sparse Tensor or CountMatrix of shape (n_egonets, n_nodes)
-            How often each node, or class of nodes, is a member of each egonet. Both give
+            How often each node, or color, is a member of each egonet. Both give
             the same result; a CountMatrix is faster, but has no second derivatives.
 
         presence : Tensor of shape (n_nodes,) or (n_nodes, n_masks), default=None

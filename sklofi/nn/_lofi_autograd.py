@@ -1,4 +1,4 @@
-"""LoFI layers by a shorter way: the numbers of the formula, the derivative by hand.
+"""LoFI layers in fewer operations: the numbers of the formula, the derivative by hand.
 
 The formula itself is in :meth:`sklofi.nn.LoFILayer.forward`, and the tests hold what is
 here equal to it. A training step on small graphs is hundreds of calls of tiny operations:
@@ -52,8 +52,8 @@ def _by_word(numbers: Tensor, histogram: Tensor) -> Tensor:
     return numbers.view(-1, *histogram.T.shape)
 
 
-def _fit(h: Tensor, histogram: Tensor, kernel: str) -> Tensor:
-    """The kernel of soft histograms and the learned one, which is then subtracted from h."""
+def _compare_histograms(h: Tensor, histogram: Tensor, kernel: str) -> Tensor:
+    """Return the kernel of soft histograms and the learned one; h becomes their difference."""
     h = _by_word(h, histogram)
     mass = None if kernel == "l1" else h.sum(1).add_(histogram.abs().sum(-1))
     h -= histogram.T
@@ -76,7 +76,7 @@ def _compare(
     words, word_norm, stretch = _stretched(dictionary, temperature)
     assignment = torch.softmax(_by_word(x @ words.T, histogram), dim=1).flatten(1)
     h = egonets.sum_rows(assignment)
-    z = _fit(h, histogram, kernel)
+    z = _compare_histograms(h, histogram, kernel)
     return z, (x, x_norm, words, dictionary, word_norm, stretch, histogram, assignment, h)
 
 
@@ -99,7 +99,9 @@ def _compare_in_pieces(
         logits = _by_word(rows @ words.T, histogram)
         torch.softmax(logits, dim=1, out=_by_word(result, histogram))
     pieces = egonets.pieces(n_rows)
-    return torch.cat([_fit(piece.sum_rows(assignment), histogram, kernel) for piece in pieces])
+    return torch.cat(
+        [_compare_histograms(piece.sum_rows(assignment), histogram, kernel) for piece in pieces]
+    )
 
 
 def _compare_backward(

@@ -277,6 +277,7 @@ class LoFINetwork(nn.Module):
             return self.pool(self._dropped(x, egonets, generator), graphs)
         if self.pooling == "max":
             return self.pool(self.layer_outputs(x, egonets), graphs)
+        # Given the graphs, layers return sums over their nodes, not the nodes themselves.
         return self._join(self.layer_outputs(x, egonets, graphs), graphs[-1])
 
     def forward(
@@ -288,8 +289,8 @@ class LoFINetwork(nn.Module):
     ) -> Tensor:
         """Return the outputs of all graphs of a batch.
 
-        What is called a node here may as well be a color, a class of nodes that are alike at
-        that depth. Colors then differ from layer to layer, and so do the matrices.
+        What is called a node here may as well be a color: all nodes that are alike at that
+        depth. Colors then differ from layer to layer, and so do the matrices.
 
         Parameters
         ----------
@@ -389,8 +390,8 @@ class LoFINetwork(nn.Module):
     ) -> Tensor:
         """Return the pooled vectors of graphs from the outputs of all layers.
 
-        Where nodes are there in part, sums and means are weighted by how much; the largest
-        value is that of all nodes.
+        Sums and means weight each node by its presence. The maximum is over all nodes,
+        whatever their presence.
 
         Parameters
         ----------
@@ -421,8 +422,9 @@ class LoFINetwork(nn.Module):
     ) -> Tensor:
         """Return the vectors of the layers that are read out, side by side."""
         embedding = pooled[-1] if self.readout == "last" else torch.cat([*pooled], dim=1)
-        if self.pooling != "mean":
+        if self.pooling in ("sum", "max"):
             return embedding
+        check_choice("pooling", self.pooling, ("mean",))  # what is left: sums, to be divided
         size = graphs.row_sums()[:, None] if presence is None else graphs @ presence[:, None]
         return embedding / size
 

@@ -76,7 +76,11 @@ class NetworkEstimator(
     @property
     @abstractmethod
     def _build_module(self) -> Callable[..., nn.Module]:
-        """What makes a module of `_network` with initial values from a generator."""
+        """The constructor of `_network`, or a function that calls it.
+
+        It takes a generator, which determines the initial values, and a dtype besides the
+        arguments of the network.
+        """
 
     @abstractmethod
     def _prediction_batches(self, architecture: dict[str, Any]) -> dict[str, int]:

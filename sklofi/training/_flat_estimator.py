@@ -21,11 +21,11 @@ __all__ = [
     "FlatEstimator",
     "choice",
     "count",
-    "dropped",
+    "dropout_share",
     "flag",
     "layers",
     "parameter",
-    "pooled",
+    "pooling_choice",
     "width",
 ]
 
@@ -145,7 +145,9 @@ def width(text: str = "Width of a node's vector.", *, default: int) -> Any:
     return count(text, default=default)
 
 
-def dropped(text: str = "Share of numbers that are dropped in training.", *, default: float) -> Any:
+def dropout_share(
+    text: str = "Share of numbers that are dropped in training.", *, default: float
+) -> Any:
     """Declare the parameter for dropout.
 
     Parameters
@@ -164,7 +166,9 @@ def dropped(text: str = "Share of numbers that are dropped in training.", *, def
     return parameter(text, SHARE, default=default)
 
 
-def pooled(text: str = "How the vectors of nodes become that of a graph.", *, default: str) -> Any:
+def pooling_choice(
+    text: str = "How the vectors of nodes become that of a graph.", *, default: str
+) -> Any:
     """Declare the parameter for the pooling.
 
     Parameters

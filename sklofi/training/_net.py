@@ -34,6 +34,9 @@ class GraphNet(NeuralNet):
     The module takes the inputs of a batch and a generator. It returns outputs, or in training
     a pair of outputs and a penalty to add to the loss. Its methods are `embed`, which returns the
     vectors of the graphs, and `constrain_`, which is called after each step of the optimizer.
+
+    skorch calls the methods below: its `partial_fit` calls `get_iterator`, `train_step` and
+    `get_loss` in every epoch, its `forward` calls `get_iterator` and `infer`.
     """
 
     is_part_ = False  # whether a training sees only a part of the training graphs

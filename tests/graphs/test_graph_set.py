@@ -139,3 +139,12 @@ def test_without_labels_of_nodes_edges_keep_theirs():
     nx.set_node_attributes(graph, "a", "label")
     graphs = GraphSet.from_networkx([graph], edge_label="bond").without_labels()
     assert graphs.label_ids is None and graphs.edge_labels == ("a", "b")
+
+
+def test_a_set_has_one_axis_and_is_no_array():
+    graphs = GraphSet.from_networkx([nx.path_graph(3)] * 2)
+    for key in [(0, 1), (0, slice(None)), (..., 0), [[0, 1]]]:
+        with pytest.raises(IndexError, match="A GraphSet has one axis"):
+            graphs[key]
+    with pytest.raises(TypeError, match=r"cannot be made an array, .* BaggingClassifier"):
+        np.asarray(graphs)

@@ -13,6 +13,7 @@ from sklearn.model_selection import GridSearchCV
 from sklofi import GraphKernelSVC, GraphSet, LoFIClassifier, LoFIRegressor
 from sklofi.inspection import _attribution as attribution
 from sklofi.inspection import mask_evidence, node_attribution
+from sklofi.nn._choices import POOLINGS
 from sklofi.training._egonet_batches import EgonetBatch
 
 QUICK = {"n_layers": 2, "n_masks": 4, "n_words": 3, "max_epochs": 5, "random_state": 0}
@@ -76,7 +77,7 @@ def integral_by_formula(classifier, graph, n_steps=4096):
     return torch.autograd.grad(outputs.sum(), presence)[0].mean(dim=0).numpy()
 
 
-@pytest.mark.parametrize("pooling", ["sum", "mean", "max"])
+@pytest.mark.parametrize("pooling", POOLINGS)
 @pytest.mark.parametrize("kernel", ["l1", "intersection"])
 @pytest.mark.parametrize("readout", ["all", "last"])
 def test_attributions_are_the_integral_and_sum_to_the_difference_from_the_baseline(
@@ -99,7 +100,7 @@ def test_attributions_are_the_integral_and_sum_to_the_difference_from_the_baseli
         assert result.baselines[i] == pytest.approx(baseline, rel=1e-4, abs=1e-4)
 
 
-@pytest.mark.parametrize("pooling", ["sum", "mean", "max"])
+@pytest.mark.parametrize("pooling", POOLINGS)
 def test_too_few_steps_leave_a_residual_and_a_warning(motifs, pooling):
     graphs, y = motifs
     classifier = LoFIClassifier(**QUICK, pooling=pooling).fit(graphs, y)
@@ -221,7 +222,7 @@ def test_nodes_that_are_alike_get_the_same_and_names_and_order_are_those_of_the_
     assert again == pytest.approx(by_name, rel=1e-4)
 
 
-@pytest.mark.parametrize("pooling", ["sum", "mean", "max"])
+@pytest.mark.parametrize("pooling", POOLINGS)
 def test_automorphic_nodes_get_the_same_whatever_their_order(motifs, pooling):
     classifier = LoFIClassifier(**{**QUICK, "n_layers": 3}, pooling=pooling).fit(*motifs)
     tree = nx.balanced_tree(3, 3)

@@ -6,6 +6,7 @@ from torch import nn
 from torch.testing import assert_close
 
 from sklofi.nn import FlatGraphs, FlatNetwork, Perceptron, pool
+from sklofi.nn._choices import POOLINGS
 from sklofi.nn._flat import drop, glorot_
 from sklofi.nn._norm import Norm
 
@@ -15,7 +16,7 @@ def three_graphs(x):
     return FlatGraphs(x, torch.empty(2, 0, dtype=torch.int64), torch.tensor([0, 0, 1, 2, 2, 2]), 3)
 
 
-@pytest.mark.parametrize("how", ["sum", "mean", "max"])
+@pytest.mark.parametrize("how", POOLINGS)
 def test_pooling_is_that_of_each_graph(how):
     x = torch.randn(6, 4, generator=torch.Generator().manual_seed(0))
     parts = x.split([2, 1, 3])

@@ -16,7 +16,7 @@ from sklofi.nn._lofi_network import max_pool
 
 
 @pytest.mark.parametrize("kernel", ["intersection", "l1"])
-@pytest.mark.parametrize("pooling", ["sum", "mean", "max"])
+@pytest.mark.parametrize("pooling", POOLINGS)
 @pytest.mark.parametrize("readout", ["all", "last"])
 @pytest.mark.parametrize("radius", [1, 2])
 def test_network_equals_the_formulas_in_values_and_gradients(kernel, pooling, readout, radius):
@@ -122,7 +122,7 @@ class OneDevice(TorchDispatchMode):
         return result
 
 
-@pytest.mark.parametrize("pooling", ["sum", "mean", "max"])
+@pytest.mark.parametrize("pooling", POOLINGS)
 @pytest.mark.parametrize("dropout", [0.0, 0.5])
 def test_everything_stays_on_the_device_of_the_network(pooling, dropout):
     """There may be no GPU here; the meta device computes nothing, but is not the CPU."""

@@ -17,6 +17,7 @@ from stacks import (
 )
 
 from sklofi.nn import ECC, GAT, GCN, GIN, SFAGNN, SGIN, DeepMultisets, FlatGraphs, GraphSAGE
+from sklofi.nn._choices import POOLINGS
 
 NETWORKS = [DeepMultisets, GCN, GraphSAGE, GIN, SGIN, GAT, ECC, SFAGNN]
 
@@ -31,7 +32,7 @@ def graphs(generator):
     return flat_graphs(SIZES, EDGES, generator)
 
 
-@pytest.mark.parametrize("pooling", ["sum", "mean", "max"])
+@pytest.mark.parametrize("pooling", POOLINGS)
 @pytest.mark.parametrize("network_class", NETWORKS)
 def test_embeddings_are_pooled_nodes(graphs, network_class, pooling):
     network = build(network_class, pooling=pooling).eval()

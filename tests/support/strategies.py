@@ -21,6 +21,7 @@ from sklofi import (
     LoFIRegressor,
     baselines,
 )
+from sklofi.nn._choices import POOLINGS
 
 # Objects that people write by accident. They are classes of a module, so that they can be
 # pickled.
@@ -250,7 +251,7 @@ def lofi(draw, kind, node_label="label", node_features=None):
         "n_layers": [1, 2],
         "radius": [1, 0, 2],
         "kernel": ["l1", "intersection"],
-        "pooling": ["sum", "mean", "max"],
+        "pooling": [*POOLINGS],
         "readout": ["all", "last"],
         "dropout": [0.0, 0.5],
         "handle_unknown": ["ignore", "error"],
@@ -292,7 +293,7 @@ COUNTS = [
 def networks(draw, kind, node_label="label", node_features=None):
     one_of = {
         "n_layers": [1, 2],
-        "pooling": ["sum", "mean", "max"],
+        "pooling": [*POOLINGS],
         "dropout": [0.0, 0.5],
         "handle_unknown": ["ignore", "error"],
         "max_epochs": [1, 2],

@@ -46,6 +46,7 @@ from sklofi import (
 from sklofi.datasets import make_motif_graphs
 from sklofi.inspection import mask_importance, node_attribution
 from sklofi.kernels import RandomWalkKernel
+from sklofi.nn._choices import HISTOGRAM_KERNELS, POOLINGS
 
 QUICK = {"n_layers": 2, "n_masks": 4, "n_words": 3, "max_epochs": 3, "random_state": 0}
 ESTIMATORS = {
@@ -356,9 +357,7 @@ def test_settings_of_the_user(surroundings, tried):
     X, y = odd_graphs(30), np.arange(30) % 3
     options = [
         {"kernel": kernel, "pooling": pooling, "dropout": dropout}
-        for kernel, pooling, dropout in product(
-            ("l1", "intersection"), ("sum", "mean", "max"), (0, 0.2)
-        )
+        for kernel, pooling, dropout in product(HISTOGRAM_KERNELS, POOLINGS, (0, 0.2))
     ]
     machines = [LoFIClassifier(**QUICK, **one) for one in options]
     machines += [LoFIRegressor(**QUICK, **one) for one in options]

@@ -23,6 +23,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from sklofi import GraphKernelSVC, GraphKernelSVR, LoFIClassifier, LoFIRegressor
 from sklofi.inspection import node_attribution
+from sklofi.nn._choices import HISTOGRAM_KERNELS, POOLINGS
 
 QUICK = {
     "n_layers": 2,
@@ -34,7 +35,7 @@ QUICK = {
 }
 NETWORKS = [
     {"kernel": kernel, "pooling": pooling, "n_layers": n_layers}
-    for kernel, pooling, n_layers in product(("l1", "intersection"), ("sum", "mean", "max"), (1, 3))
+    for kernel, pooling, n_layers in product(HISTOGRAM_KERNELS, POOLINGS, (1, 3))
 ]
 MACHINE = {"node_label": None, "max_iter": 10_000}
 Y = np.arange(N_GRAPHS) % 3

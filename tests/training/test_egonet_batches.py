@@ -14,6 +14,7 @@ from sklofi import _memory as memory
 from sklofi.egonets import _colors, _incidence, egonet_incidence
 from sklofi.egonets._incidence import has_egonets
 from sklofi.nn import LoFINetwork
+from sklofi.nn._choices import POOLINGS
 from sklofi.training import _egonet_batches as batches
 from sklofi.training._dataset import BatchLoader
 from sklofi.training._egonet_batches import EgonetDataset
@@ -144,7 +145,7 @@ def random_graph_set(seed, *, n_labels, with_features, directed):
 
 
 @pytest.mark.parametrize("kernel", ["l1", "intersection"])
-@pytest.mark.parametrize("pooling", ["sum", "mean", "max"])
+@pytest.mark.parametrize("pooling", POOLINGS)
 @pytest.mark.parametrize("radius", [0, 1, 2])
 @pytest.mark.parametrize("seed", range(4))
 def test_merged_and_single_nodes_give_the_same_losses_gradients_and_predictions(
