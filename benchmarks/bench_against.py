@@ -1,6 +1,7 @@
 """Time this code against another clone of it, in one run.
 
 SKLOFI_DATA=folder/with/zips python -m benchmarks.bench_against OTHER [--python INTERPRETER]
+    [--sets NAME ...]
 
 A process in each clone has the same tasks, and the two take turns: first one, then the other.
 The table has medians of the seconds and the ratio of this code to the other, with the smallest
@@ -98,6 +99,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("other", nargs="?", type=Path, help="folder of the other clone")
     parser.add_argument("--python", default=sys.executable, help="interpreter for the other clone")
+    parser.add_argument("--sets", nargs="+", default=DATA_SETS, help="data sets, all by default")
     parser.add_argument("--work", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.work:
@@ -105,6 +107,8 @@ def main():
     this, other = Worker(sys.executable, HERE), Worker(arguments.python, arguments.other)
     print(f"{'':34} {'other':>9} {'this':>9}  ratio (of single turns)")
     for task in this.tasks:
+        if task.split(":")[0] not in arguments.sets:
+            continue
         turns = [(other.seconds(task), this.seconds(task)) for _ in range(N_TURNS)]
         before, after = (statistics.median(seconds) for seconds in zip(*turns, strict=True))
         ratios = sorted(new / old for old, new in turns)
