@@ -107,21 +107,6 @@ class DGCNN(PyGNetwork):
         self.numbers_per_edge = 2 * n_described
 
     def embed(self, graphs: FlatGraphs, generator: torch.Generator | None = None) -> Tensor:
-        """Return the vectors of graphs, the input of the head.
-
-        Parameters
-        ----------
-        graphs : FlatGraphs
-            The graphs.
-
-        generator : torch.Generator, default=None
-            Source of the dropout; None is torch's global generator.
-
-        Returns
-        -------
-        embedding : Tensor of shape (n_graphs, n_embedding)
-            Vectors of graphs.
-        """
         rows = sorted_rows(self.describe(graphs), graphs, self.n_sorted)
         x = torch.relu(self.row(rows)).transpose(1, 2)  # (n_graphs, n_channels, n_sorted)
         x = torch.relu(self.window(F.max_pool1d(x, 2)))  # (n_graphs, n_channels, n_windows)

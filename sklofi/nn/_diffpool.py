@@ -153,21 +153,6 @@ class DiffPool(PyGNetwork):
         return (outputs, self.penalty * penalty) if self.training else outputs
 
     def embed(self, graphs: FlatGraphs, generator: torch.Generator | None = None) -> Tensor:
-        """Return the vectors of graphs, the input of the head.
-
-        Parameters
-        ----------
-        graphs : FlatGraphs
-            The graphs.
-
-        generator : torch.Generator, default=None
-            Source of the dropout; None is torch's global generator.
-
-        Returns
-        -------
-        embedding : Tensor of shape (n_graphs, n_embedding)
-            Vectors of graphs.
-        """
         return self.levels(graphs)[0]
 
     def levels(self, graphs: FlatGraphs) -> tuple[Tensor, Tensor]:

@@ -163,21 +163,6 @@ class GIN(PyGNetwork, StackedNetwork):
         return graphs.edge_index, graphs.node_weight()
 
     def head(self, embedding: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        """Return the outputs of graphs from their vectors.
-
-        Parameters
-        ----------
-        embedding : Tensor of shape (n_graphs, n_embedding)
-            Vectors of graphs.
-
-        generator : torch.Generator, default=None
-            Source of the dropout; None is torch's global generator.
-
-        Returns
-        -------
-        outputs : Tensor of shape (n_graphs, n_outputs)
-            Logits of classes, or values of regression.
-        """
         outputs: Tensor = self.output(drop(embedding, self.dropout, self.training, generator))
         return outputs
 

@@ -107,21 +107,6 @@ class StackedNetwork(FlatNetwork):
         return torch.relu(x)
 
     def embed(self, graphs: FlatGraphs, generator: torch.Generator | None = None) -> Tensor:
-        """Return the vectors of graphs, the input of the head.
-
-        Parameters
-        ----------
-        graphs : FlatGraphs
-            The graphs.
-
-        generator : torch.Generator, default=None
-            Source of the dropout; None is torch's global generator.
-
-        Returns
-        -------
-        embedding : Tensor of shape (n_graphs, n_embedding)
-            Vectors of graphs.
-        """
         edges = self.edges(graphs)
         nodes = [graphs.x]
         for layer in self.layers:

@@ -212,21 +212,6 @@ class RWGNN(FlatNetwork):
         self.numbers_per_edge = 12  # indices in both directions, and while they are sorted
 
     def embed(self, graphs: FlatGraphs, generator: torch.Generator | None = None) -> Tensor:
-        """Return the vectors of graphs, the input of the head.
-
-        Parameters
-        ----------
-        graphs : FlatGraphs
-            The graphs.
-
-        generator : torch.Generator, default=None
-            Source of the dropout; None is torch's global generator.
-
-        Returns
-        -------
-        embedding : Tensor of shape (n_graphs, n_embedding)
-            Vectors of graphs.
-        """
         x = torch.sigmoid(self.inputs(graphs.x))  # (n_nodes, n_hidden)
         # (n_graphs, n_steps + 1, n_hidden_graphs)
         kernels = self.hidden_graphs(x, whole_graphs(graphs), generator)
@@ -334,21 +319,6 @@ class KerGNN(FlatNetwork):
         self.numbers_per_edge = 2 * EGONETS_PER_EDGE
 
     def embed(self, graphs: FlatGraphs, generator: torch.Generator | None = None) -> Tensor:
-        """Return the vectors of graphs, the input of the head.
-
-        Parameters
-        ----------
-        graphs : FlatGraphs
-            The graphs.
-
-        generator : torch.Generator, default=None
-            Source of the dropout; None is torch's global generator.
-
-        Returns
-        -------
-        embedding : Tensor of shape (n_graphs, n_embedding)
-            Vectors of graphs.
-        """
         subgraphs = egonets(graphs, self.radius)
         x = torch.relu(self.inputs(graphs.x))  # (n_nodes, n_hidden)
         weight = graphs.node_weight()
