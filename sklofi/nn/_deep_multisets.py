@@ -65,16 +65,4 @@ class DeepMultisets(StackedNetwork):
         self.numbers_per_node = 3 * n_layers * n_hidden
 
     def edges(self, graphs: FlatGraphs) -> tuple[Tensor | None, ...]:
-        """Return what the layers are given beside the nodes, the same for all of them.
-
-        Parameters
-        ----------
-        graphs : FlatGraphs
-            The graphs.
-
-        Returns
-        -------
-        edges : tuple
-            Nothing.
-        """
         return ()

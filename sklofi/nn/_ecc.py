@@ -149,18 +149,7 @@ class ECC(StackedNetwork):
         )
 
     def edges(self, graphs: FlatGraphs) -> tuple[Tensor | None, ...]:
-        """Return what the layers are given beside the nodes, the same for all of them.
-
-        Parameters
-        ----------
-        graphs : FlatGraphs
-            The graphs.
-
-        Returns
-        -------
-        edges : tuple
-            Edges, the features of each kind of edge, the kind of each edge, and weights of nodes.
-        """
+        # Edges, the features of each kind of edge, the kind of each edge, and weights of nodes.
         features, kinds = graphs.edge_features, graphs.edge_kinds
         if features is None or kinds is None:
             features, kinds = graphs.x.new_ones(1, 1), torch.zeros_like(graphs.edge_index[0])

@@ -148,18 +148,6 @@ class GIN(PyGNetwork, StackedNetwork):
         self.numbers_per_edge = max(n_features, n_hidden)
 
     def edges(self, graphs: FlatGraphs) -> tuple[Tensor | None, ...]:
-        """Return what the layers are given beside the nodes, the same for all of them.
-
-        Parameters
-        ----------
-        graphs : FlatGraphs
-            The graphs.
-
-        Returns
-        -------
-        edges : tuple
-            Edges, and weights of nodes.
-        """
         return graphs.edge_index, graphs.node_weight()
 
     def head(self, embedding: Tensor, generator: torch.Generator | None = None) -> Tensor:
@@ -235,16 +223,5 @@ class SGIN(GIN):
     layer_class = SGINLayer
 
     def edges(self, graphs: FlatGraphs) -> tuple[Tensor | None, ...]:
-        """Return what the layers are given beside the nodes, the same for all of them.
-
-        Parameters
-        ----------
-        graphs : FlatGraphs
-            The graphs.
-
-        Returns
-        -------
-        edges : tuple
-            Edges, how many walks of two steps lead back to each node, and weights of nodes.
-        """
+        # Edges, how many walks of two steps lead back to each node, and weights of nodes.
         return graphs.edge_index, count_returns(graphs), graphs.node_weight()

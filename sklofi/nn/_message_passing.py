@@ -81,18 +81,7 @@ class GCN(PyGNetwork, StackedNetwork):
         self.numbers_per_node = 4 * n_layers * n_hidden + self.numbers_per_edge
 
     def edges(self, graphs: FlatGraphs) -> tuple[Tensor | None, ...]:
-        """Return what the layers are given beside the nodes, the same for all of them.
-
-        Parameters
-        ----------
-        graphs : FlatGraphs
-            The graphs.
-
-        Returns
-        -------
-        edges : tuple
-            Edges, with a loop at every node, and their weights.
-        """
+        # Edges, with a loop at every node, and their weights.
         from torch_geometric.nn.conv.gcn_conv import gcn_norm
 
         edges: tuple[Tensor, Tensor] = gcn_norm(
@@ -250,16 +239,4 @@ class GAT(PyGNetwork, StackedNetwork):
         self.numbers_per_node = 6 * n_layers * n_all + self.numbers_per_edge  # and loops
 
     def activate(self, x: Tensor) -> Tensor:
-        """Return the activations of the outputs of a layer.
-
-        Parameters
-        ----------
-        x : Tensor of shape (n_nodes, n_outputs)
-            Outputs of a layer.
-
-        Returns
-        -------
-        activated : Tensor of shape (n_nodes, n_outputs)
-            Their exponential linear units.
-        """
         return F.elu(x)

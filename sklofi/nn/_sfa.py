@@ -111,32 +111,8 @@ class SFAGNN(StackedNetwork):
 
     def edges(self, graphs: FlatGraphs) -> tuple[Tensor | None, ...]:
         # A node is in its egonet once, with a loop or without.
-        """Return what the layers are given beside the nodes, the same for all of them.
-
-        Parameters
-        ----------
-        graphs : FlatGraphs
-            The graphs.
-
-        Returns
-        -------
-        edges : tuple
-            The edges without loops.
-        """
         source, target = graphs.edge_index
         return (graphs.edge_index[:, source != target],)
 
     def activate(self, x: Tensor) -> Tensor:
-        """Return the activations of the outputs of a layer.
-
-        Parameters
-        ----------
-        x : Tensor of shape (n_nodes, n_outputs)
-            Outputs of a layer.
-
-        Returns
-        -------
-        activated : Tensor of shape (n_nodes, n_outputs)
-            The outputs as they are.
-        """
         return x
