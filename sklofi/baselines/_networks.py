@@ -15,9 +15,10 @@ import torch
 from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
 
-from sklofi._parameters import NOT_NEGATIVE, ReadsEdgeLabels, choice, count, flag, parameter
+from sklofi._parameters import NOT_NEGATIVE, SHARE, ReadsEdgeLabels, choice, count, flag, parameter
 from sklofi._scaling import weighted_quantile
 from sklofi.graphs._graph_set import GraphSet
+from sklofi.nn._choices import POOLINGS
 from sklofi.nn._deep_multisets import DeepMultisets
 from sklofi.nn._dgcnn import DGCNN
 from sklofi.nn._diffpool import DiffPool
@@ -29,13 +30,7 @@ from sklofi.nn._walk_filters import RWGNN, KerGNN
 from sklofi.training._dataset import GraphDataset
 from sklofi.training._edge_batches import EdgeDataset
 from sklofi.training._encoding import EdgeEncoder, NodeEncoder
-from sklofi.training._flat_estimator import (
-    FlatEstimator,
-    dropout_share,
-    layers,
-    pooling_choice,
-    width,
-)
+from sklofi.training._flat_estimator import FlatEstimator, width
 from sklofi.training._tasks import NetworkClassifier, NetworkRegressor
 from sklofi.training._training_parameters import learning_rate
 
@@ -58,6 +53,24 @@ EXAMPLES: dict[type, str] = {
 }
 
 
+def _layers(
+    text: str = "Number of layers. Each one looks one step further.", *, default: int
+) -> Any:
+    return count(text, default=default)
+
+
+def _dropout(
+    text: str = "Share of numbers that are dropped in training.", *, default: float
+) -> Any:
+    return parameter(text, SHARE, default=default)
+
+
+def _pooling(
+    text: str = "How the vectors of nodes become that of a graph.", *, default: str
+) -> Any:
+    return choice(text, POOLINGS, default=default)
+
+
 class Peer(FlatEstimator):
     """Base of the estimators that GNN-LoFI was compared with."""
 
@@ -69,10 +82,10 @@ class Peer(FlatEstimator):
 
 
 class BaseDeepMultisets(Peer):
-    n_layers: int = layers("Number of layers over nodes.", default=1)
+    n_layers: int = _layers("Number of layers over nodes.", default=1)
     n_hidden: int = width("Width of the hidden layers.", default=128)
-    dropout: float = dropout_share(default=0.0)
-    pooling: str = pooling_choice(default="sum")
+    dropout: float = _dropout(default=0.0)
+    pooling: str = _pooling(default="sum")
 
     _network = DeepMultisets
 
@@ -86,10 +99,10 @@ class DeepMultisetsRegressor(NetworkRegressor, BaseDeepMultisets):
 
 
 class BaseGCN(Peer):
-    n_layers: int = layers(default=3)
+    n_layers: int = _layers(default=3)
     n_hidden: int = width(default=64)
-    dropout: float = dropout_share(default=0.0)
-    pooling: str = pooling_choice(default="mean")
+    dropout: float = _dropout(default=0.0)
+    pooling: str = _pooling(default="mean")
 
     _network = GCN
 
@@ -103,13 +116,13 @@ class GCNRegressor(NetworkRegressor, BaseGCN):
 
 
 class BaseGraphSAGE(Peer):
-    n_layers: int = layers(default=3)
+    n_layers: int = _layers(default=3)
     n_hidden: int = width(default=64)
     aggregation: str = choice(
         "How the neighbors of a node become one vector.", ("mean", "max", "sum"), default="mean"
     )
-    dropout: float = dropout_share(default=0.0)
-    pooling: str = pooling_choice(default="max")
+    dropout: float = _dropout(default=0.0)
+    pooling: str = _pooling(default="max")
 
     _network = GraphSAGE
 
@@ -123,16 +136,16 @@ class GraphSAGERegressor(NetworkRegressor, BaseGraphSAGE):
 
 
 class BaseGIN(Peer):
-    n_layers: int = layers(default=4)
+    n_layers: int = _layers(default=4)
     n_hidden: int = width(default=32)
     train_eps: bool = flag(
         "Whether the weight of the node itself is learned (GIN-epsilon), or is one (GIN-0).",
         default=False,
     )
-    dropout: float = dropout_share(
+    dropout: float = _dropout(
         "Share of the pooled numbers that are dropped in training.", default=0.5
     )
-    pooling: str = pooling_choice(default="sum")
+    pooling: str = _pooling(default="sum")
     # Sums over graphs are large, and so are their gradients.
     lr: float = learning_rate(default=0.001)
 
@@ -160,11 +173,11 @@ class SGINRegressor(NetworkRegressor, BaseSGIN):
 
 
 class BaseGAT(Peer):
-    n_layers: int = layers(default=3)
+    n_layers: int = _layers(default=3)
     n_hidden: int = width("Width of each head of a node's vector.", default=16)
     n_heads: int = count("Number of heads.", default=4)
-    dropout: float = dropout_share(default=0.0)
-    pooling: str = pooling_choice(default="mean")
+    dropout: float = _dropout(default=0.0)
+    pooling: str = _pooling(default="mean")
 
     _network = GAT
 
@@ -178,11 +191,11 @@ class GATRegressor(NetworkRegressor, BaseGAT):
 
 
 class BaseECC(Peer, ReadsEdgeLabels):
-    n_layers: int = layers(default=3)
+    n_layers: int = _layers(default=3)
     n_hidden: int = width(default=32)
     n_edge_hidden: int = width("Hidden width of the perceptrons over edges.", default=16)
-    dropout: float = dropout_share(default=0.05)
-    pooling: str = pooling_choice(default="mean")
+    dropout: float = _dropout(default=0.05)
+    pooling: str = _pooling(default="mean")
 
     _network = ECC
     _saved_classes = (NodeEncoder, EdgeEncoder)
@@ -214,11 +227,11 @@ class ECCRegressor(NetworkRegressor, BaseECC):
 
 
 class BaseSFAGNN(Peer):
-    n_layers: int = layers(default=3)
+    n_layers: int = _layers(default=3)
     n_hidden: int = width("Number of sets of points, the width of a node's vector.", default=16)
     n_points: int = count("Number of points in each set.", default=8)
-    dropout: float = dropout_share(default=0.0)
-    pooling: str = pooling_choice(default="sum")
+    dropout: float = _dropout(default=0.0)
+    pooling: str = _pooling(default="sum")
 
     _network = SFAGNN
 
@@ -232,7 +245,7 @@ class SFAGNNRegressor(NetworkRegressor, BaseSFAGNN):
 
 
 class BaseDGCNN(Peer):
-    n_layers: int = layers(
+    n_layers: int = _layers(
         "Number of graph convolutions, without that of a single channel.", default=3
     )
     n_hidden: int = width("Channels of each of them.", default=32)
@@ -242,7 +255,7 @@ class BaseDGCNN(Peer):
         default=None,
     )
     n_dense: int = width("Width of the hidden layer of the perceptron.", default=128)
-    dropout: float = dropout_share("Share of that layer to drop in training.", default=0.5)
+    dropout: float = _dropout("Share of that layer to drop in training.", default=0.5)
 
     _network = DGCNN
 
@@ -262,7 +275,7 @@ class DGCNNRegressor(NetworkRegressor, BaseDGCNN):
 
 
 class BaseDiffPool(Peer):
-    n_layers: int = layers("Number of layers of each stack.", default=3)
+    n_layers: int = _layers("Number of layers of each stack.", default=3)
     n_hidden: int = width("Width of all layers but the last.", default=64)
     n_last: int = width("Width of the last layer of the stacks that describe nodes.", default=128)
     n_poolings: int = count("How often nodes are merged.", default=1)
@@ -276,11 +289,11 @@ class BaseDiffPool(Peer):
         [Interval(Real, 0, 1, closed="right")],
         default=0.1,
     )
-    pooling: str = pooling_choice(
+    pooling: str = _pooling(
         "What makes one vector of those of the nodes of a level.", default="max"
     )
     n_dense: int = width("Width of the hidden layer of the perceptron.", default=50)
-    dropout: float = dropout_share("Share of that layer to drop in training.", default=0.0)
+    dropout: float = _dropout("Share of that layer to drop in training.", default=0.0)
     penalty: float = parameter(
         "Weight of the penalty on the assignment.", NOT_NEGATIVE, default=1.0
     )
@@ -307,7 +320,7 @@ class BaseRWGNN(Peer):
     n_steps: int = count("Length of the longest walks.", least=0, default=2)
     n_hidden: int = width("Width that node features are mapped to.", default=16)
     n_penultimate: int = width("Width of the hidden layer of the perceptron.", default=32)
-    dropout: float = dropout_share(default=0.2)
+    dropout: float = _dropout(default=0.2)
 
     _network = RWGNN
 
@@ -333,7 +346,7 @@ class RWGNNRegressor(NetworkRegressor, BaseRWGNN):
 
 
 class BaseKerGNN(Peer):
-    n_layers: int = layers(default=2)
+    n_layers: int = _layers(default=2)
     n_filters: int = count("Number of graph filters of a layer.", default=16)
     filter_size: int = count("Number of nodes of each of them.", default=6)
     n_steps: int = count("Length of the longest walks.", least=0, default=2)
@@ -342,8 +355,8 @@ class BaseKerGNN(Peer):
     )
     n_hidden: int = width("Width that node features are mapped to.", default=16)
     n_penultimate: int = width("Width of the hidden layer of the perceptron.", default=32)
-    pooling: str = pooling_choice(default="sum")
-    dropout: float = dropout_share(default=0.2)
+    pooling: str = _pooling(default="sum")
+    dropout: float = _dropout(default=0.2)
 
     _network = KerGNN
 

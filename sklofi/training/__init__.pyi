@@ -2,11 +2,8 @@ from ._estimator import NetworkEstimator as NetworkEstimator
 from ._flat_estimator import FlatEstimator as FlatEstimator
 from ._flat_estimator import choice as choice
 from ._flat_estimator import count as count
-from ._flat_estimator import dropout_share as dropout_share
 from ._flat_estimator import flag as flag
-from ._flat_estimator import layers as layers
 from ._flat_estimator import parameter as parameter
-from ._flat_estimator import pooling_choice as pooling_choice
 from ._flat_estimator import width as width
 from ._tasks import NetworkClassifier as NetworkClassifier
 from ._tasks import NetworkRegressor as NetworkRegressor

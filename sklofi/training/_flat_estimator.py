@@ -8,9 +8,8 @@ from typing import Any, ClassVar
 
 from torch import nn
 
-from sklofi._parameters import SHARE, choice, count, flag, parameter, split_sections
+from sklofi._parameters import choice, count, flag, parameter, split_sections
 from sklofi.graphs._graph_set import GraphSet
-from sklofi.nn._choices import POOLINGS
 from sklofi.nn._flat import FlatNetwork
 from sklofi.training._dataset import GraphDataset
 from sklofi.training._edge_batches import EdgeDataset
@@ -21,11 +20,8 @@ __all__ = [
     "FlatEstimator",
     "choice",
     "count",
-    "dropout_share",
     "flag",
-    "layers",
     "parameter",
-    "pooling_choice",
     "width",
 ]
 
@@ -105,27 +101,6 @@ class FlatEstimator(NetworkEstimator):
         return [f"{name}{i}" for i in range(self.module_.n_embedding)]
 
 
-def layers(
-    text: str = "Number of layers. Each one looks one step further.", *, default: int
-) -> Any:
-    """Declare the parameter for the number of layers.
-
-    Parameters
-    ----------
-    text : str
-        What the docstring says of it.
-
-    default : int
-        Its default.
-
-    Returns
-    -------
-    field : dataclasses.Field
-        What the class assigns to the annotated attribute.
-    """
-    return count(text, default=default)
-
-
 def width(text: str = "Width of a node's vector.", *, default: int) -> Any:
     """Declare the parameter for the width of vectors.
 
@@ -143,45 +118,3 @@ def width(text: str = "Width of a node's vector.", *, default: int) -> Any:
         What the class assigns to the annotated attribute.
     """
     return count(text, default=default)
-
-
-def dropout_share(
-    text: str = "Share of numbers that are dropped in training.", *, default: float
-) -> Any:
-    """Declare the parameter for dropout.
-
-    Parameters
-    ----------
-    text : str
-        What the docstring says of it.
-
-    default : float
-        Its default.
-
-    Returns
-    -------
-    field : dataclasses.Field
-        What the class assigns to the annotated attribute.
-    """
-    return parameter(text, SHARE, default=default)
-
-
-def pooling_choice(
-    text: str = "How the vectors of nodes become that of a graph.", *, default: str
-) -> Any:
-    """Declare the parameter for the pooling.
-
-    Parameters
-    ----------
-    text : str
-        What the docstring says of it.
-
-    default : str
-        Its default.
-
-    Returns
-    -------
-    field : dataclasses.Field
-        What the class assigns to the annotated attribute.
-    """
-    return choice(text, POOLINGS, default=default)
