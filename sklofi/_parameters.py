@@ -197,7 +197,13 @@ class Parameterized:
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         own_docstring = cls.__doc__
-        dataclass(kw_only=True, eq=False, repr=False)(cls)
+        # A constructor that was written by hand, here or in the nearest base with one, stays.
+        before: Any = cls.__init__
+        is_written = before is not object.__init__ and not hasattr(before, "is_generated")
+        dataclass(kw_only=True, eq=False, repr=False, init=not is_written)(cls)
+        if not is_written:
+            constructor: Any = cls.__init__
+            constructor.is_generated = True
         for declared in _fields(cls):
             _check_declaration(cls, declared)
         cls._parameter_constraints = {f.name: f.metadata["constraint"] for f in _in_order(cls)}

@@ -154,7 +154,9 @@ class SavedEstimator:
 
     def _fitted_state(self) -> dict[str, Any]:
         state: Any = self.__getstate__()
-        return _without(state, {*self.get_params(deep=False), *BOOKKEEPING})
+        # A subclass may have a constructor of its own, which sets the parameters of its base.
+        declared = getattr(self, "_parameter_constraints", {})
+        return _without(state, {*self.get_params(deep=False), *declared, *BOOKKEEPING})
 
     def _set_fitted_state(self, state: dict[str, Any]) -> None:
         vars(self).update(state)

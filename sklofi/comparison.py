@@ -98,7 +98,9 @@ def compare(
     scoring : str, callable or None, default=None
         The score, in the words of scikit-learn; larger is better. By default accuracy if
         the first estimator is a classifier, and otherwise R². Verdicts do not depend on
-        the unit of the score or of the targets.
+        the unit of the score or of the targets. But only scores of scikit-learn are known
+        to count graphs, so that a difference of one graph in every fold is no proof; a
+        function of your own, such as accuracy in percent, is taken for a measurement.
 
     baseline : str, default=None
         The estimator that the others are tested against, by default the first.
@@ -197,7 +199,7 @@ def compare(
 
 
 def _resolution(scorer: Any, n_test: list[int]) -> float:
-    """Return the smallest difference between two scores if they are shares, else 0."""
+    """Return the smallest difference between two scores if they count graphs, else 0."""
     function = getattr(scorer, "_score_func", None)  # scorers of one's own have none
     n_graphs = float(np.mean(n_test))
     if any(function is share for share in SHARES_OF_PAIRS):
@@ -205,7 +207,7 @@ def _resolution(scorer: Any, n_test: list[int]) -> float:
     if not any(function is share for share in SHARES):
         return 0.0
     if not scorer._kwargs.get("normalize", True):
-        return 0.0  # a number of graphs instead
+        return 1.0  # a number of graphs instead
     return 1 / n_graphs
 
 

@@ -275,7 +275,7 @@ def loss_in(unit, y, probabilities):
         *((name, 1 / 20) for name in ("accuracy", "balanced_accuracy", "f1_macro", None)),
         ("roc_auc", 1 / 100),  # a pair of ten graphs of each class
         (make_scorer(accuracy_score), 1 / 20),
-        (make_scorer(accuracy_score, normalize=False), 0),
+        (make_scorer(accuracy_score, normalize=False), 1),
         *((name, 0) for name in ("neg_log_loss", "neg_brier_score")),
         (largest_error, 0),
     ],

@@ -122,6 +122,21 @@ def test_a_subclass_may_have_a_constructor_of_its_own():
     assert Fixed("here").get_params() == {"kind": "max", "place": "here"}
     assert Fixed("here").width == 3
 
+    class Inherits(Fixed):
+        pass
+
+    assert Inherits("there").place == "there" and Inherits("there").kind == "max"
+
+
+def test_a_constructor_of_a_mixin_is_called():
+    class Counts:
+        def __init__(self, **parameters):
+            super().__init__(**parameters)
+            self.n_calls = 1
+
+    counting = type("Counting", (Counts, Smoother), {})(kind="sum")
+    assert (counting.n_calls, counting.kind) == (1, "sum")
+
 
 def test_parameters_are_in_the_order_of_the_docstring():
     assert list(inspect.signature(Smoother).parameters) == [

@@ -744,3 +744,27 @@ def test_networks_that_were_made_up_are_refused(estimators, path, name, paramete
     estimators[name].save(path)
     rewritten(path, _set(f"fitted/net_/architecture/{parameter}", value))
     assert "does not describe a" in refused(path)
+
+
+class ShortSVC(GraphKernelSVC):
+    """With a constructor of its own, which knows fewer parameters."""
+
+    def __init__(self, C=2.0, depth=1):
+        super().__init__(C=C, n_iter=depth)
+        self.depth = depth
+
+
+class ShortLoFI(LoFIClassifier):
+    def __init__(self, depth=1):
+        super().__init__(n_layers=depth, max_epochs=1, random_state=0)
+        self.depth = depth
+
+
+@pytest.mark.parametrize("kind", [ShortSVC, ShortLoFI])
+def test_subclasses_with_constructors_of_their_own_can_be_saved(kind, motifs, path):
+    graphs, y = motifs
+    fitted = kind(depth=2).fit(graphs, y)
+    fitted.save(path)
+    loaded = kind.load(path)
+    assert loaded.get_params() == fitted.get_params()
+    assert_array_equal(loaded.predict(graphs), fitted.predict(graphs))

@@ -27,9 +27,11 @@ LARGEST_FILE = 2 * 2**30  # bytes of a single text file
 # which becomes hundreds of bytes of a networkx graph. Zips of public data sets are unpacked to
 # 5 to 9 times their size; that file has at most as many bytes as the zip.
 LARGEST_UNPACKED = 32
-
-
 LARGEST_UNPACKED_NODES = 4
+
+# Lines of a file for each byte of the zip: a line of edges becomes hundreds of bytes, too, however
+# short it is. Public data sets have at most 0.6.
+MOST_LINES = 2
 
 
 # Digests of the contents (graphs, node labels, classes) of data sets that results of this
@@ -104,6 +106,13 @@ class Source:
                 " one in its place."
             ) from error
         self._check_size(file_name, len(content))
+        n_packed, n_lines = self.path.stat().st_size, content.count(b"\n")
+        if n_lines > MOST_LINES * n_packed:
+            raise ValueError(
+                f"{self.path} has {n_packed:,} bytes, but {file_name} in it has {n_lines:,} lines."
+                f" More than {MOST_LINES} for each byte are not read of a zip. If you trust it,"
+                f" unpack it as the folder {self.path.stem} beside it."
+            )
         return content
 
     def _check_size(self, file_name: str, n_bytes: int) -> None:

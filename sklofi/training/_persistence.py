@@ -70,7 +70,9 @@ class SavedNetwork(Task, SavedEstimator):
         return super().load(path, device=device)
 
     def _saved_parameters(self) -> dict[str, Any]:
-        return {**super()._saved_parameters(), "device": str(self.device)}
+        parameters = super()._saved_parameters()
+        # A subclass with a constructor of its own may have no such parameter.
+        return {**parameters, **({"device": str(self.device)} if "device" in parameters else {})}
 
     def _fitted_state(self) -> dict[str, Any]:
         state = super()._fitted_state()

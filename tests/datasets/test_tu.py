@@ -253,6 +253,15 @@ def test_zips_that_unpack_to_far_more_are_refused(tmp_path, change, message):
         read(tmp_path)
 
 
+def test_zips_of_many_short_lines_are_refused(tmp_path):
+    """Each becomes hundreds of bytes of a networkx graph."""
+    write_tu(tmp_path, A="1,1\n" * 20_000, edge_labels=None)
+    with zipfile.ZipFile(tmp_path / "SMALL.zip", "a") as archive:
+        archive.writestr("padding", np.random.default_rng(0).bytes(5_000))
+    with pytest.raises(ValueError, match=r"bytes, but SMALL_A.txt in it has 20,000 lines"):
+        read(tmp_path)
+
+
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_other_ways_of_packing_are_refused(tmp_path, method):
     """They take memory as the file says, before a byte is there."""
