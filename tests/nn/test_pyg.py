@@ -17,7 +17,12 @@ BEGINNING = """
 import os, sys, tempfile
 tempfile.tempdir = sys.argv[1]
 written = []
-sys.addaudithook(lambda event, _: written.append(event) if event == "tempfile.mkstemp" else None)
+
+def watch(event, arguments):
+    if event == "tempfile.mkstemp" and "torch_geometric" in str(arguments[0]):
+        written.append(event)
+
+sys.addaudithook(watch)
 
 def left_behind():
     return [name for name in os.listdir(sys.argv[1]) if name.endswith(".py")]
