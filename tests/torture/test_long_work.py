@@ -26,7 +26,10 @@ N_INTERRUPTS = 150
 TIMEOUT = 120
 
 context = multiprocessing.get_context("forkserver")
-context.set_forkserver_preload(["sklofi._lofi", "sklofi.datasets", "sklearn.model_selection"])
+# torch imports its compiler with the first optimizer, which would take longer than the fits here.
+context.set_forkserver_preload(
+    ["torch._dynamo", "sklofi._lofi", "sklofi.datasets", "sklearn.model_selection"]
+)
 
 
 def motifs():
