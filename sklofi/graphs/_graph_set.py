@@ -323,7 +323,9 @@ class GraphSet:
 
     def _compute_fingerprint(self) -> bytes:
         digest = hashlib.blake2b(digest_size=16)
-        structure = ("node_offsets", "edge_offsets", "neighbors")
+        structure = ["node_offsets", "edge_offsets", "neighbors"]
+        if self.directed.any():  # rings depend on it
+            structure.append("directed")
         for name in (*structure, "label_ids", "features", "edge_label_ids"):
             value = getattr(self, name)
             if value is not None:
