@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from sklofi._parameters import count
-from sklofi.egonets._rings import edges_once, smallest_rings
+from sklofi.egonets._rings import edges_once, ring_sizes
 from sklofi.graphs._graph_set import GraphSet
 from sklofi.graphs._segments import segments_of
 from sklofi.kernels._labels import label_columns
@@ -143,9 +143,10 @@ class FingerprintVectorizer(EdgeLabelVectorizer, ColorVectorizer):
 
     def _count_rings(self, graphs: GraphSet) -> tuple[sp.csr_array, NDArray[np.int64]]:
         """Return how many edges of each graph have a smallest ring of each size, and the sizes."""
-        source, sizes = smallest_rings(graphs, self._largest_ring)
-        graph_of = segments_of(graphs.node_offsets, source)
-        return count_codes(sizes, self.ring_sizes_, graph_of, len(graphs))
+        edges, source, _, _ = edges_once(graphs)
+        sizes = ring_sizes(graphs, self._largest_ring)[edges].astype(np.int64)
+        graph_of = segments_of(graphs.node_offsets, source[sizes > 0])
+        return count_codes(sizes[sizes > 0], self.ring_sizes_, graph_of, len(graphs))
 
     def _names(self) -> list[str]:
         labels, kinds = self._label_names(), self._kind_names()
