@@ -485,7 +485,8 @@ CHECKS[SVC] = CHECKS[SVR] = _check_svm
 
 def _networkx_graphs(X: Any, graphs: GraphSet) -> list[Any]:
     """Return the user's own graphs, as far as they are in a set that was made of them."""
-    if isinstance(X, GraphSet):
-        return graphs.to_networkx()
+    if isinstance(X, GraphSet):  # with all that it holds, though not with ignored node labels
+        whole = X.origin[0] if graphs.label_ids is not None else X.origin[0].without_labels()
+        return list(whole[graphs.origin[1]])
     X = check_graph_list(X)
     return [X[i] for i in graphs.origin[1]]

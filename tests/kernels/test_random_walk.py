@@ -3,7 +3,7 @@ from itertools import product
 import networkx as nx
 import numpy as np
 import pytest
-from edge_labeled import edge_labeled_lists, reads_parallel_edges, steps_from
+from edge_labeled import edge_labeled_lists, steps_from
 from hypothesis import given, settings
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
@@ -85,7 +85,6 @@ def test_walks_with_edge_labels_equal_walks_in_the_product_graph(graphs):
     assert_walks_are_those_of_the_product_graph(graphs)
 
 
-@pytest.mark.skipif(not reads_parallel_edges(), reason="parallel edges need equal labels so far")
 @settings(max_examples=50, deadline=None)
 @given(edge_labeled_lists(is_multi=True))
 def test_parallel_edges_of_different_labels_are_two_ways(graphs):

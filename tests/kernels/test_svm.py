@@ -635,6 +635,34 @@ def test_kernels_by_name_read_edge_labels_unless_told_not_to(kernel, as_set):
     assert renamed.score(graphs[6:], y[6:]) == 1
 
 
+def test_folds_share_a_matrix_if_edge_labels_are_ignored(monkeypatch):
+    graphs, _, y = rings_of_bonds()
+    fits = []
+    original = WLVectorizer.fit_graphs
+    monkeypatch.setattr(
+        WLVectorizer, "fit_graphs", lambda self, X: fits.append(len(X)) or original(self, X)
+    )
+    search = GridSearchCV(GraphKernelSVC(edge_label=None), {"C": [1, 10]}, cv=2, refit=False)
+    search.fit(GraphSet.from_networkx(graphs), y)
+    assert fits.count(10) == 1
+
+
+def test_a_callable_sees_the_edge_labels_of_a_set():
+    graphs, _, y = rings_of_bonds()
+
+    def bonds(rows, columns):
+        counts = [
+            [g.edges[0, 1]["label"] == g.edges[1, 2]["label"] for g in x] for x in (rows, columns)
+        ]
+        return np.equal.outer(*counts).astype(float)
+
+    X = GraphSet.from_networkx(graphs)
+    for part in (X, X[2:]):
+        weight = np.arange(len(part)) != 3  # which leaves out a graph
+        classifier = GraphKernelSVC(kernel=bonds).fit(part, y[-len(part) :], weight)
+        assert classifier.score(part, y[-len(part) :]) == 1
+
+
 def test_kernels_without_edge_labels_do_not_ask_for_them():
     _, bare, y = rings_of_bonds()
     for kernel in ("shortest-path", "vertex-histogram"):

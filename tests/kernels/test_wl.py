@@ -9,7 +9,7 @@ from collections import Counter
 import networkx as nx
 import numpy as np
 import pytest
-from edge_labeled import edge_labeled_lists, reads_parallel_edges, steps_from
+from edge_labeled import edge_labeled_lists, steps_from
 from hypothesis import given, settings
 from numpy.testing import assert_allclose, assert_array_equal
 
@@ -78,7 +78,6 @@ def test_wl_with_edge_labels_equals_the_definition(graphs):
 
 
 @unseen_labels
-@pytest.mark.skipif(not reads_parallel_edges(), reason="parallel edges need equal labels so far")
 @settings(max_examples=150, deadline=None)
 @given(edge_labeled_lists(is_multi=True))
 def test_parallel_edges_of_different_labels_are_two_neighbors(graphs):

@@ -3,18 +3,7 @@
 import networkx as nx
 from hypothesis import strategies as st
 
-from sklofi import GraphSet
-
 LABELS, BONDS = "abc", (1, "2", None)
-
-
-def reads_parallel_edges():
-    """Whether parallel edges with different labels are two neighbors, or refused."""
-    try:
-        graphs = GraphSet.from_networkx([nx.MultiGraph([(0, 1, {"label": n}) for n in (1, 2)])])
-    except ValueError:
-        return False
-    return len(graphs.neighbors) == 4
 
 
 @st.composite
