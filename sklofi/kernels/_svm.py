@@ -90,7 +90,7 @@ class BaseKernelMachine(ReadsEdgeLabels, GraphMachine):
           intersection of the same colors;
         - "vertex-histogram": node labels alone, :class:`VertexHistogramVectorizer`;
         - "shortest-path": pairs of labels and their distance,
-          :class:`ShortestPathVectorizer`;
+          :class:`ShortestPathVectorizer`, which uses no edge labels;
         - "random-walk": walks by their labels, :class:`RandomWalkVectorizer`;
         - one of these vectorizers, or a :class:`RandomWalkKernel`, with parameters of its
           own, which take the place of `node_label` and `edge_label` as well;
