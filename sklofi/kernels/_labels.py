@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,13 +25,6 @@ def edge_labels_of(graphs: GraphSet) -> list[Hashable]:
     if graphs.edge_label_ids is None:
         return [None]
     return used_labels(graphs.edge_label_ids, graphs.edge_labels)
-
-
-def without_edge_labels(graphs: GraphSet) -> GraphSet:
-    """Return the same graphs, without labels of edges."""
-    if graphs.edge_label_ids is None:
-        return graphs
-    return replace(graphs, edge_label_ids=None, edge_labels=())
 
 
 def label_columns(graphs: GraphSet, known: list[Hashable]) -> tuple[NDArray[np.int32], int]:

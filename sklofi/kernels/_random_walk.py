@@ -35,7 +35,6 @@ from sklofi.kernels._labels import (
     edge_labels_of,
     label_columns,
     labels_of,
-    without_edge_labels,
 )
 from sklofi.kernels._sparse_counts import known_first, number_codes
 from sklofi.kernels._vectorizer import EdgeLabelVectorizer
@@ -326,8 +325,7 @@ class RandomWalkKernel(
 
     def _read(self, X: Any, *, is_training: bool = False) -> GraphSet:
         """Return X as a set of graphs, with the labels that count."""
-        graphs = as_graph_set(X, **self._graph_attributes(), is_training=is_training)
-        return without_edge_labels(graphs) if self.edge_label is None else graphs
+        return as_graph_set(X, **self._graph_attributes(), is_training=is_training)
 
     def _n_steps(
         self,

@@ -90,7 +90,7 @@ class BaseKernelMachine(ReadsEdgeLabels, GraphMachine):
           intersection of the same colors;
         - "vertex-histogram": node labels alone, :class:`VertexHistogramVectorizer`;
         - "shortest-path": pairs of labels and their distance,
-          :class:`ShortestPathVectorizer`;
+          :class:`ShortestPathVectorizer`, which uses no edge labels;
         - "random-walk": walks by their labels, :class:`RandomWalkVectorizer`;
         - one of these vectorizers, or a :class:`RandomWalkKernel`, with parameters of its
           own, which take the place of `node_label` and `edge_label` as well;
@@ -486,8 +486,8 @@ CHECKS[SVC] = CHECKS[SVR] = _check_svm
 
 def _networkx_graphs(X: Any, graphs: GraphSet) -> list[Any]:
     """Return the user's own graphs, as far as they are in a set that was made of them."""
-    if isinstance(X, GraphSet):  # with its edge labels, which kernels of ours do not read
-        taken = X.origin[0][graphs.origin[1]]
-        return (taken.without_labels() if graphs.label_ids is None else taken).to_networkx()
+    if isinstance(X, GraphSet):  # with all that it holds, though not with ignored node labels
+        whole = X.origin[0] if graphs.label_ids is not None else X.origin[0].without_labels()
+        return list(whole[graphs.origin[1]])
     X = check_graph_list(X)
     return [X[i] for i in graphs.origin[1]]

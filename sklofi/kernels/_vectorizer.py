@@ -31,7 +31,6 @@ from sklofi.kernels._labels import (
     edge_labels_of,
     label_names,
     labels_of,
-    without_edge_labels,
 )
 from sklofi.kernels._sparse_counts import column_maxima, unary_counts, with_short_indices
 
@@ -219,9 +218,7 @@ class GraphVectorizer(TransformerMixin, GraphEstimator, auto_wrap_output_keys=No
 
     def _read(self, X: Any, *, is_training: bool = False) -> GraphSet:
         """Return X as a set of graphs, with the labels that count."""
-        attributes = self._graph_attributes()
-        graphs = as_graph_set(X, **attributes, is_training=is_training)
-        return without_edge_labels(graphs) if attributes["edge_label"] is None else graphs
+        return as_graph_set(X, **self._graph_attributes(), is_training=is_training)
 
     def _learn_labels(self, graphs: GraphSet) -> None:
         """Remember the labels of the training graphs."""
