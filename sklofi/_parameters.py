@@ -324,6 +324,30 @@ class ReadsEdgeLabels(Parameterized):
     )
 
 
+class ReadsEdgeWeights(Parameterized):
+    """Mixin of all that read weights of edges."""
+
+    edge_weight: Hashable | None = parameter(
+        """Edge attribute with a weight: a number, zero or more. None takes all edges as equal,
+        except for a :class:`GraphSet`, for which it was chosen when it was made.""",
+        "no_validation",
+        "hashable or None",
+        default=None,
+    )
+
+
+class ReadsEdgeFeatures(Parameterized):
+    """Mixin of all that read continuous features of edges."""
+
+    edge_features: Hashable | None = parameter(
+        """Edge attribute with continuous features: a number or a vector of numbers, of the same
+        length on every edge. For a :class:`GraphSet` it was chosen when it was made.""",
+        "no_validation",
+        "hashable or None",
+        default=None,
+    )
+
+
 class HasClasses(Parameterized):
     """Mixin of all classifiers."""
 

@@ -48,13 +48,16 @@ def check_training_data(
     node_label: Hashable | None,
     node_features: Hashable | None = None,
     edge_label: Hashable | None = None,
+    edge_weight: Hashable | None = None,
+    edge_features: Hashable | None = None,
     **target_checks: Any,
 ) -> TrainingData:
     """Return X, y and weights as arrays of the same length, without graphs of weight zero.
 
     `target_checks` are the arguments of scikit-learn's validation of y.
     """
-    graphs = as_graph_set(X, node_label, node_features, edge_label, is_training=True)
+    names = (node_label, node_features, edge_label, edge_weight, edge_features)
+    graphs = as_graph_set(X, *names, is_training=True)
     y = check_targets(estimator, y, **target_checks)
     if len(y) != len(graphs):
         raise ValueError(

@@ -54,11 +54,15 @@ class TableCache:
         self._tables = {} if tables is None else tables
 
     @classmethod
-    def receive(cls, fingerprint: bytes) -> TableCache:
-        """Return the cache of graphs that arrive in this process, by their fingerprint."""
+    def receive(cls, fingerprint: bytes, directed: bytes = b"") -> TableCache:
+        """Return the cache of graphs that arrive in this process, by their fingerprint.
+
+        `directed` says which of them are directed, which the fingerprint does not.
+        """
+        key = fingerprint + directed
         with fork_safe_lock:
-            cache = _received.pop(fingerprint, cls({"fingerprint": fingerprint}))
-            _received[fingerprint] = cache  # as the last to arrive
+            cache = _received.pop(key, cls({"fingerprint": fingerprint}))
+            _received[key] = cache  # as the last to arrive
             if len(_received) > N_RECEIVED:
                 del _received[next(iter(_received))]
         return cache
@@ -81,9 +85,17 @@ class TableCache:
 
     @property
     def structure(self) -> TableCache:
-        """The cache of tables that depend on nodes and edges only, not on their labels."""
+        """The cache of tables that depend on nodes and edges only, not on their attributes."""
         return self.get("structure", TableCache)
 
     def without_labels(self) -> TableCache:
         """Return the cache of the same graphs without node labels."""
         return self.get("without labels", lambda: TableCache({"structure": self.structure}))
+
+    def without_edge_labels(self, *, is_same_structure: bool) -> TableCache:
+        """Return the cache of the same graphs without edge labels.
+
+        `is_same_structure` is false if edges have become one.
+        """
+        tables: dict[Hashable, Any] = {"structure": self.structure} if is_same_structure else {}
+        return self.get("without edge labels", lambda: TableCache(tables))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from sklofi.graphs._graph_set import GraphSet
@@ -34,18 +35,31 @@ def _have_right_sizes(graphs: GraphSet) -> bool:
         and all(a is None or len(a) == nodes[-1] for a in (graphs.label_ids, graphs.features))
         and all(a is None or len(a) == edges[-1] for a in (graphs.neighbors, graphs.edge_label_ids))
         and graphs.directed.shape == (len(graphs),)
+        and _are_floats(graphs.edge_weights, (int(edges[-1]),))
+        and (
+            graphs.edge_vectors is None
+            or _are_floats(graphs.edge_vectors, (int(edges[-1]), *graphs.edge_vectors.shape[1:2]))
+        )
     )
 
 
+def _are_floats(array: NDArray[np.float64] | None, shape: tuple[int, ...]) -> bool:
+    return array is None or (array.dtype.kind == "f" and array.shape == shape)
+
+
 def _have_right_numbers(graphs: GraphSet) -> bool:
-    """Return whether neighbors and labels exist, given arrays of the right sizes."""
+    """Return whether labels and neighbors exist and numbers are finite, given the right sizes."""
     n_nodes, degrees = np.diff(graphs.node_offsets), np.diff(graphs.edge_offsets)
     n_reachable = np.repeat(np.repeat(n_nodes, n_nodes), degrees)  # nodes of the same graph
     nothing = np.zeros(0, np.int32)
     ids = nothing if graphs.label_ids is None else graphs.label_ids
     edge_ids = nothing if graphs.edge_label_ids is None else graphs.edge_label_ids
+    weights = np.zeros(0) if graphs.edge_weights is None else graphs.edge_weights
+    vectors = np.zeros((0, 1)) if graphs.edge_vectors is None else graphs.edge_vectors
     return bool(
         ((graphs.neighbors >= 0) & (graphs.neighbors < n_reachable)).all()
         and ((ids >= 0) & (ids < len(graphs.labels))).all()
         and ((edge_ids >= 0) & (edge_ids < len(graphs.edge_labels))).all()
+        and ((weights >= 0) & (weights < np.inf)).all()
+        and np.isfinite(vectors).all()
     )

@@ -21,11 +21,13 @@ from sklofi.graphs._consistency import is_consistent
 from sklofi.graphs._labels import DEFAULT_EDGE_LABEL, DEFAULT_NODE_LABEL
 from sklofi.graphs._lists import TABLES_ONLY
 from sklofi.graphs._networkx import (
+    WEIGHT,
     build_networkx,
     check_graph_list,
     read_networkx,
     warn_of_weights,
 )
+from sklofi.graphs._parallel import merge_parallel
 from sklofi.graphs._segments import take_segments
 
 
@@ -58,7 +60,9 @@ class GraphSet:
 
     neighbors : ndarray of shape (n_edges,)
         Numbers of the neighbors, each counted from the first node of its own graph.
-        An undirected edge stands here twice, parallel edges once.
+        An undirected edge stands here twice, an undirected loop once. Parallel edges stand
+        here once if they have the same label, or if labels of edges were not read; with
+        different labels they are separate entries.
 
     directed : ndarray of shape (n_graphs,)
         Whether each graph is directed.
@@ -88,6 +92,21 @@ class GraphSet:
     edge_label : hashable
         The edge attribute that labels came from and go back to.
 
+    edge_weights : ndarray of shape (n_edges,) or None
+        For each entry of `neighbors` the weight of that edge, zero or more. An undirected
+        edge has the same in both places. The weights of parallel edges that are one entry
+        are added.
+
+    edge_weight : hashable
+        The edge attribute that weights came from and go back to.
+
+    edge_vectors : ndarray of shape (n_edges, n_edge_features) or None
+        For each entry of `neighbors` the continuous features of that edge. An undirected
+        edge has the same in both places.
+
+    edge_features : hashable
+        The edge attribute that features came from and go back to.
+
     Examples
     --------
     >>> import networkx as nx
@@ -112,6 +131,10 @@ class GraphSet:
     edge_label_ids: NDArray[np.int32] | None = None
     edge_labels: tuple[Hashable, ...] = ()
     edge_label: Hashable = DEFAULT_EDGE_LABEL
+    edge_weights: NDArray[np.float64] | None = None
+    edge_weight: Hashable = WEIGHT
+    edge_vectors: NDArray[np.float64] | None = None
+    edge_features: Hashable = "features"
 
     # Not data: neither pickled nor saved. A slice has an origin, its whole set and rows there.
     tables: TableCache = field(default_factory=TableCache, init=False)
@@ -127,6 +150,8 @@ class GraphSet:
         node_label: Hashable | None = DEFAULT_NODE_LABEL,
         node_features: Hashable | None = None,
         edge_label: Hashable | None = DEFAULT_EDGE_LABEL,
+        edge_weight: Hashable | None = None,
+        edge_features: Hashable | None = None,
     ) -> GraphSet:
         """Convert networkx graphs.
 
@@ -148,8 +173,17 @@ class GraphSet:
         edge_label : hashable or None, default="label"
             Edge attribute that holds a categorical label (any hashable value). Under the
             default name it may be absent on all edges, then they count as unlabeled; any
-            other name has to exist if there are edges. Parallel edges, of which one is
-            kept, need equal labels. None ignores labels.
+            other name has to exist if there are edges. An edge without a label among
+            labeled ones is refused: give it a label of its own. Parallel edges with equal
+            labels count as one. None ignores labels, then all parallel edges do.
+
+        edge_weight : hashable or None, default=None
+            Edge attribute that holds a number, zero or more. Every edge needs one. The
+            weights of parallel edges that count as one are added.
+
+        edge_features : hashable or None, default=None
+            Edge attribute that holds a number or a vector of numbers, of the same length
+            on every edge. Parallel edges that count as one need the same features.
 
         Returns
         -------
@@ -169,19 +203,23 @@ class GraphSet:
         array([0, 1, 0], dtype=int32)
         """
         graphs = check_graph_list(graphs)
-        warn_of_weights(graphs, edge_label)
-        return cls(**read_networkx(graphs, node_label, node_features, edge_label, is_training=True))
+        names = (edge_label, edge_weight, edge_features)
+        data = read_networkx(graphs, node_label, node_features, *names, is_training=True)
+        if edge_weight is None:
+            warn_of_weights(graphs, names, can_be_read=True)
+        return cls(**data)
 
     def to_networkx(self) -> list[nx.Graph]:
         """Convert the graphs back to networkx graphs.
 
-        Nodes keep their names and order, edges their direction, labels and features the
-        attributes they came from. Parallel edges and other attributes were not kept.
+        Nodes keep their names and order, edges their direction, labels, weights and features
+        the attributes they came from. Parallel edges that counted as one and other attributes
+        were not kept.
 
         Returns
         -------
-        graphs : list of networkx Graph or DiGraph
-            New graphs, which may be changed.
+        graphs : list of networkx Graph, DiGraph, MultiGraph or MultiDiGraph
+            New graphs, which may be changed. Those with parallel edges are multigraphs.
 
         Examples
         --------
@@ -219,7 +257,7 @@ class GraphSet:
             raise ValueError("the arrays of the graphs do not fit together")
 
     def without_labels(self) -> GraphSet:
-        """Return the same graphs without node labels; features and edge labels stay.
+        """Return the same graphs without node labels; all other attributes stay.
 
         Returns
         -------
@@ -234,6 +272,40 @@ class GraphSet:
         else:
             whole, rows = self._origin
             vars(bare)["_origin"] = (whole.without_labels(), rows)
+        return bare
+
+    def without_edge_labels(self) -> GraphSet:
+        """Return the same graphs without edge labels, in which parallel edges are one.
+
+        The weights of parallel edges are added. Their features have to be equal.
+
+        Returns
+        -------
+        graphs : GraphSet
+            The graphs, which share what does not depend on labels if no two edges have
+            become one.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> from sklofi import GraphSet
+        >>> graph = nx.MultiGraph()
+        >>> graph.add_edges_from([(0, 1, {"label": "bus"}), (0, 1, {"label": "train"})])
+        [0, 1]
+        >>> graphs = GraphSet.from_networkx([graph])
+        >>> len(graphs.neighbors), len(graphs.without_edge_labels().neighbors)
+        (4, 2)
+        """
+        if self.edge_label_ids is None:
+            return self
+        merged = merge_parallel(self)
+        bare = replace(self, **merged)
+        if self._origin is None:
+            is_same = "neighbors" not in merged
+            vars(bare)["tables"] = self.tables.without_edge_labels(is_same_structure=is_same)
+        else:
+            whole, rows = self._origin
+            vars(bare)["_origin"] = (whole.without_edge_labels(), rows)
         return bare
 
     def __len__(self) -> int:
@@ -264,6 +336,8 @@ class GraphSet:
             features=None if self.features is None else self.features[nodes],
             node_names=None if self.node_names is None else self.node_names[nodes],
             edge_label_ids=None if self.edge_label_ids is None else self.edge_label_ids[edges],
+            edge_weights=None if self.edge_weights is None else self.edge_weights[edges],
+            edge_vectors=None if self.edge_vectors is None else self.edge_vectors[edges],
         )
         whole, rows = self.origin
         vars(part)["_origin"] = (whole, rows[graphs])
@@ -280,6 +354,10 @@ class GraphSet:
             parts.append(f"n_features={self.features.shape[1]}")
         if self.edge_label_ids is not None:
             parts.append(f"n_edge_labels={len(self.edge_labels)}")
+        if self.edge_vectors is not None:
+            parts.append(f"n_edge_features={self.edge_vectors.shape[1]}")
+        if self.edge_weights is not None:
+            parts.append("weighted=True")
         return f"GraphSet({', '.join(parts)})"
 
     def __sizeof__(self) -> int:
@@ -300,7 +378,8 @@ class GraphSet:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         data = dict(state)
-        tables = TableCache.receive(data.pop("fingerprint"))
+        directed = np.packbits(data["directed"]).tobytes()
+        tables = TableCache.receive(data.pop("fingerprint"), directed)
         vars(self).update(data, tables=tables, _origin=None)
         self._make_read_only()
 
@@ -324,7 +403,8 @@ class GraphSet:
     def _compute_fingerprint(self) -> bytes:
         digest = hashlib.blake2b(digest_size=16)
         structure = ("node_offsets", "edge_offsets", "neighbors")
-        for name in (*structure, "label_ids", "features", "edge_label_ids"):
+        edges = ("edge_label_ids", "edge_weights", "edge_vectors")
+        for name in (*structure, "label_ids", "features", *edges):
             value = getattr(self, name)
             if value is not None:
                 digest.update(f"{name} {value.dtype} {value.shape}".encode())

@@ -22,6 +22,8 @@ def as_graph_set(
     node_label: Hashable | None,
     node_features: Hashable | None = None,
     edge_label: Hashable | None = None,
+    edge_weight: Hashable | None = None,
+    edge_features: Hashable | None = None,
     *,
     is_training: bool = False,
 ) -> GraphSet:
@@ -32,7 +34,7 @@ def as_graph_set(
     X : list, tuple or 1-D array of networkx graphs, or GraphSet
         What the user has passed.
 
-    node_label, node_features, edge_label : hashable or None
+    node_label, node_features, edge_label, edge_weight, edge_features : hashable or None
         The attributes that the estimator reads, as in :meth:`GraphSet.from_networkx`.
 
     is_training : bool, default=False
@@ -41,13 +43,15 @@ def as_graph_set(
     Returns
     -------
     graphs : GraphSet
-        The same set if X is one, without node labels if `node_label` is None. It keeps its edge
-        labels and features even if the estimator does not read them.
+        The same set if X is one, without node labels if `node_label` is None, and without edge
+        labels if `edge_label` is None: parallel edges are then one, as in a list that is read
+        without edge labels. A set keeps its features and weights even if their names are None:
+        they were chosen when it was made.
     """
+    names = (node_label, node_features, edge_label, edge_weight, edge_features)
     if isinstance(X, GraphSet):
-        return _check_graph_set(X, node_label, node_features, edge_label)
-    graphs = check_graph_list(X)
-    return GraphSet(**read_networkx(graphs, node_label, node_features, edge_label, is_training))
+        return _check_graph_set(X, *names)
+    return GraphSet(**read_networkx(check_graph_list(X), *names, is_training=is_training))
 
 
 def _check_graph_set(
@@ -55,34 +59,41 @@ def _check_graph_set(
     node_label: Hashable | None,
     node_features: Hashable | None,
     edge_label: Hashable | None,
+    edge_weight: Hashable | None,
+    edge_features: Hashable | None,
 ) -> GraphSet:
     """Check that a GraphSet was made with the attributes that an estimator reads."""
     if len(X) == 0:
         raise ValueError("X holds no graphs (0 samples) while a minimum of 1 is required.")
     if node_features is not None and (X.features is None or node_features != X.node_features):
-        raise ValueError(
-            f"node_features={show(node_features)}, but X is a GraphSet that was made without them."
-            f" Make it with GraphSet.from_networkx(graphs, node_features={show(node_features)})."
-        )
+        raise _made_without("node_features", node_features, "that was made without them")
     if edge_label is not None and edge_label not in (DEFAULT_EDGE_LABEL, X.edge_label):
-        raise ValueError(
-            f"edge_label={show(edge_label)}, but X is a GraphSet that was made without it."
-            f" Make it with GraphSet.from_networkx(graphs, edge_label={show(edge_label)})."
-        )
+        raise _made_without("edge_label", edge_label, "that was made without it")
+    has_edges = len(X.neighbors) > 0  # without edges there is nothing that could be missing
+    for name, values, made_with, parameter in [
+        (edge_weight, X.edge_weights, X.edge_weight, "edge_weight"),
+        (edge_features, X.edge_vectors, X.edge_features, "edge_features"),
+    ]:
+        if has_edges and name is not None and (values is None or name != made_with):
+            raise _made_without(parameter, name, "that was made without them")
     if node_label is None:
-        return X.without_labels()
-    if node_label not in (DEFAULT_NODE_LABEL, X.node_label):
-        raise ValueError(
-            f"node_label={show(node_label)}, but X is a GraphSet with other labels."
-            f" Make it with GraphSet.from_networkx(graphs, node_label={show(node_label)})."
-        )
-    return X
+        X = X.without_labels()
+    elif node_label not in (DEFAULT_NODE_LABEL, X.node_label):
+        raise _made_without("node_label", node_label, "with other labels")
+    return X.without_edge_labels() if edge_label is None else X
+
+
+def _made_without(parameter: str, name: Hashable, how: str) -> ValueError:
+    return ValueError(
+        f"{parameter}={show(name)}, but X is a GraphSet {how}."
+        f" Make it with GraphSet.from_networkx(graphs, {parameter}={show(name)})."
+    )
 
 
 def check_same_labeling(graphs: GraphSet, has_labels: bool, owner: str) -> None:
     """Check that graphs have node labels exactly if the training graphs had them."""
     if (graphs.label_ids is not None) != has_labels:
-        raise _labeling_error("node", has_labels, owner)
+        raise _converted_differently("node labels", has_labels, owner)
 
 
 def has_edge_labels(graphs: GraphSet) -> bool | None:
@@ -97,12 +108,50 @@ def check_same_edge_labeling(graphs: GraphSet, had_labels: bool | None, owner: s
     """
     has_labels = has_edge_labels(graphs)
     if has_labels is not None and had_labels is not None and has_labels != had_labels:
-        raise _labeling_error("edge", had_labels, owner)
+        raise _converted_differently("edge labels", had_labels, owner)
 
 
-def _labeling_error(what: str, had_labels: bool, owner: str) -> ValueError:
-    here, there = ("without", "with") if had_labels else ("with", "without")
+def has_edge_weights(graphs: GraphSet) -> bool | None:
+    """Return whether the edges have weights; None if there are no edges."""
+    return graphs.edge_weights is not None if len(graphs.neighbors) else None
+
+
+def check_same_edge_weighting(graphs: GraphSet, had_weights: bool | None, owner: str) -> None:
+    """Check that edges have weights exactly if those of the training graphs had them.
+
+    `had_weights` is :func:`has_edge_weights` of the training graphs.
+    """
+    has_weights = has_edge_weights(graphs)
+    if has_weights is not None and had_weights is not None and has_weights != had_weights:
+        raise _converted_differently("edge weights", had_weights, owner)
+
+
+def count_edge_features(graphs: GraphSet) -> int | None:
+    """Return the number of features of an edge, 0 without features; None if there are no edges."""
+    if len(graphs.neighbors) == 0:
+        return None
+    return 0 if graphs.edge_vectors is None else graphs.edge_vectors.shape[1]
+
+
+def check_same_edge_features(graphs: GraphSet, n_before: int | None, owner: str) -> None:
+    """Check that edges have as many features as those of the training graphs.
+
+    `n_before` is :func:`count_edge_features` of the training graphs.
+    """
+    n_features = count_edge_features(graphs)
+    if n_features is None or n_before is None or n_features == n_before:
+        return
+    if n_features and n_before:
+        raise ValueError(
+            f"The edges of X have {n_features} features, but {owner} was fitted on graphs whose"
+            f" edges have {n_before}."
+        )
+    raise _converted_differently("edge features", n_before > 0, owner)
+
+
+def _converted_differently(what: str, had_them: bool, owner: str) -> ValueError:
+    here, there = ("without", "with") if had_them else ("with", "without")
     return ValueError(
-        f"X has graphs {here} {what} labels, but {owner} was fitted on graphs"
-        f" {there} {what} labels. Convert both in the same way."
+        f"X has graphs {here} {what}, but {owner} was fitted on graphs"
+        f" {there} {what}. Convert both in the same way."
     )

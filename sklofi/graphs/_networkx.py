@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Iterable
+from collections.abc import Collection, Hashable, Iterable
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 from sklofi._messages import full_name
 from sklofi.graphs._attributes import (
     describe_names,
-    edge_attribute_names,
-    edges_differ,
     node_attribute_names,
-    read_edge_labels,
     read_node_features,
     read_node_labels,
+)
+from sklofi.graphs._edge_attributes import (
+    edge_attribute_names,
+    edges_differ,
+    read_edge_attributes,
 )
 from sklofi.graphs._lists import as_list
 from sklofi.graphs._segments import offsets_of
@@ -52,6 +54,9 @@ def read_networkx(
     node_label: Hashable | None,
     node_features: Hashable | None,
     edge_label: Hashable | None,
+    edge_weight: Hashable | None,
+    edge_features: Hashable | None,
+    *,
     is_training: bool,
 ) -> dict[str, Any]:
     """Return the fields of a GraphSet of networkx graphs.
@@ -68,46 +73,66 @@ def read_networkx(
         )
     degrees, neighbors, node_names = _read_adjacency(graphs, nodes)
     label_ids, labels = read_node_labels(graphs, nodes, node_label)
-    edge_label_ids, edge_labels = read_edge_labels(graphs, nodes, degrees, neighbors, edge_label)
+    edges = read_edge_attributes(
+        graphs, nodes, degrees, neighbors, edge_label, edge_weight, edge_features
+    )
     if is_training and label_ids is None and node_label is not None and node_features is None:
         _warn_of_other_node_attributes(graphs)
-    if is_training and edge_label_ids is None and edge_label is not None:
-        _warn_of_other_edge_attributes(graphs)
-    names = {"node_label": node_label, "node_features": node_features, "edge_label": edge_label}
+    if is_training and edges.edge_label_ids is None and edge_label is not None:
+        _warn_of_other_edge_attributes(graphs, {edge_weight, edge_features})
+    names = {
+        "node_label": node_label,
+        "node_features": node_features,
+        "edge_label": edge_label,
+        "edge_weight": edge_weight,
+        "edge_features": edge_features,
+    }
     return {
         "node_offsets": offsets_of(n_nodes),
-        "edge_offsets": offsets_of(degrees),
-        "neighbors": neighbors,
+        "edge_offsets": offsets_of(edges.degrees),
+        "neighbors": edges.neighbors,
         "directed": np.array([graph.is_directed() for graph in graphs]),
         "label_ids": label_ids,
         "labels": labels,
         "features": read_node_features(graphs, nodes, node_features),
         "node_names": node_names,
-        "edge_label_ids": edge_label_ids,
-        "edge_labels": edge_labels,
+        "edge_label_ids": edges.edge_label_ids,
+        "edge_labels": edges.edge_labels,
+        "edge_weights": edges.edge_weights,
+        "edge_vectors": edges.edge_vectors,
         **{key: name for key, name in names.items() if name is not None},
     }
 
 
+_KINDS = {
+    (False, False): nx.Graph,
+    (True, False): nx.DiGraph,
+    (False, True): nx.MultiGraph,
+    (True, True): nx.MultiDiGraph,
+}
+
+
 def build_networkx(graphs: GraphSet, index: int) -> nx.Graph:
     """Return a graph of a set as a networkx graph."""
-    graph = nx.DiGraph() if graphs.directed[index] else nx.Graph()
     start, stop = graphs.node_offsets[index : index + 2].tolist()
+    bounds = graphs.edge_offsets[start : stop + 1].tolist()
+    rows = [graphs.neighbors[begin:end].tolist() for begin, end in pairwise(bounds)]
+    is_multigraph = any(len(set(row)) < len(row) for row in rows)
+    is_directed = bool(graphs.directed[index])
+    graph = _KINDS[is_directed, is_multigraph]()
     names = list(range(stop - start))
     if graphs.node_names is not None:
         names = graphs.node_names[start:stop].tolist()
     graph.add_nodes_from(names)
-    bounds = pairwise(graphs.edge_offsets[start : stop + 1].tolist())
-    for name, (begin, end) in zip(names, bounds, strict=True):
-        others = (names[i] for i in graphs.neighbors[begin:end].tolist())
-        if graphs.edge_label_ids is None:
-            graph.add_edges_from((name, other) for other in others)
-        else:
-            labels = (graphs.edge_labels[i] for i in graphs.edge_label_ids[begin:end].tolist())
-            graph.add_edges_from(
-                (name, other, {graphs.edge_label: label})
-                for other, label in zip(others, labels, strict=True)
-            )
+    data = _build_edge_data(graphs, bounds[0], bounds[-1])
+    for node, (begin, end) in enumerate(pairwise(bounds)):
+        edges = zip(rows[node], data[begin - bounds[0] : end - bounds[0]], strict=True)
+        # A multigraph would take an undirected edge that is added from both ends for two.
+        graph.add_edges_from(
+            (names[node], names[other], attributes)
+            for other, attributes in edges
+            if not is_multigraph or is_directed or node <= other
+        )
     if graphs.label_ids is not None:
         labels = (graphs.labels[i] for i in graphs.label_ids[start:stop].tolist())
         nx.set_node_attributes(graph, dict(zip(names, labels, strict=True)), graphs.node_label)
@@ -117,13 +142,40 @@ def build_networkx(graphs: GraphSet, index: int) -> nx.Graph:
     return graph
 
 
-def warn_of_weights(graphs: Iterable[nx.Graph], edge_label: Hashable | None) -> None:
-    """Warn that edges with different weights count the same."""
-    if edge_label != WEIGHT and edges_differ(graphs, WEIGHT):
+def _build_edge_data(graphs: GraphSet, begin: int, end: int) -> list[dict[Hashable, Any]]:
+    """Return the attributes of a range of entries of `neighbors`, a dictionary for each."""
+    data: list[dict[Hashable, Any]] = [{} for _ in range(begin, end)]
+    values: list[tuple[Hashable, Iterable[Any]]] = []
+    if graphs.edge_label_ids is not None:
+        ids = graphs.edge_label_ids[begin:end].tolist()
+        values.append((graphs.edge_label, (graphs.edge_labels[i] for i in ids)))
+    if graphs.edge_weights is not None:
+        values.append((graphs.edge_weight, graphs.edge_weights[begin:end].tolist()))
+    if graphs.edge_vectors is not None:
+        values.append((graphs.edge_features, graphs.edge_vectors[begin:end].copy()))
+    for name, column in values:
+        for attributes, value in zip(data, column, strict=True):
+            attributes[name] = value
+    return data
+
+
+def warn_of_weights(
+    graphs: Iterable[nx.Graph], read_names: Collection[Hashable | None], *, can_be_read: bool
+) -> None:
+    """Warn that edges with different weights count the same.
+
+    `read_names` are the attributes of edges that are read. `can_be_read` says whether there is a
+    parameter `edge_weight`, which the warning then names.
+    """
+    if WEIGHT not in read_names and edges_differ(graphs, WEIGHT):
+        advice = (
+            f"Pass edge_weight={WEIGHT!r} to use it"
+            if can_be_read
+            else ("Leave out edges that should not count")
+        )
         warnings.warn(
             f"The edges of X differ in the attribute {WEIGHT!r}, which is not used: every edge"
-            " counts the same, whatever its weight. Leave out edges that should not count, or"
-            " remove the attribute.",
+            f" counts the same, whatever its weight. {advice}, or remove the attribute.",
             UserWarning,
             stacklevel=3,
         )
@@ -167,8 +219,11 @@ def _warn_of_other_node_attributes(graphs: list[nx.Graph]) -> None:
     _warn_of_other_attributes("node", node_attribute_names(graphs), advice)
 
 
-def _warn_of_other_edge_attributes(graphs: list[nx.Graph]) -> None:
-    names = [name for name in edge_attribute_names(graphs) if name != WEIGHT]
+def _warn_of_other_edge_attributes(
+    graphs: list[nx.Graph], read_names: Collection[Hashable | None]
+) -> None:
+    read_names = {WEIGHT, *read_names}
+    names = [name for name in edge_attribute_names(graphs) if name not in read_names]
     _warn_of_other_attributes("edge", names, advice="")
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklofi._messages import show
-from sklofi.graphs._attributes import edges_differ
+from sklofi.graphs._edge_attributes import edges_differ
 from sklofi.graphs._graph_set import GraphSet
 from sklofi.graphs._labels import DEFAULT_EDGE_LABEL
 from sklofi.graphs._networkx import check_graph_list, warn_of_weights
@@ -25,7 +25,13 @@ SHARE_OF_GRAPHS = 0.1
 
 
 def warn_of_training(
-    X: Any, graphs: GraphSet, owner: str, uses_edge_labels: bool | None, uses_features: bool = False
+    X: Any,
+    graphs: GraphSet,
+    owner: str,
+    uses_edge_labels: bool | None,
+    uses_features: bool = False,
+    uses_edge_weights: bool = False,
+    uses_edge_features: bool = False,
 ) -> None:
     """Warn of what an estimator does not use of training graphs, or may be misled by.
 
@@ -45,11 +51,16 @@ def warn_of_training(
 
     uses_features : bool, default=False
         Whether the estimator uses continuous node features.
+
+    uses_edge_weights, uses_edge_features : bool, default=False
+        Whether the estimator has the parameters `edge_weight` and `edge_features`.
     """
     if uses_edge_labels is False:
         _warn_of_unused_edge_labels(X, owner)
-    if uses_edge_labels is not None and not isinstance(X, GraphSet):  # which has none
-        warn_of_weights(check_graph_list(X), graphs.edge_label)
+    if uses_edge_labels is not None:
+        _warn_of_unused_weights(X, graphs, owner, uses_edge_weights)
+        if not uses_edge_features:
+            _warn_of_unused_edge_features(graphs, owner)
     if not uses_features and graphs.features is not None:
         alike = "" if graphs.label_ids is not None else "; X has none, so all nodes are alike to it"
         _warn(
@@ -72,6 +83,28 @@ def _warn_of_unused_edge_labels(X: Any, owner: str) -> None:
             f"{owner} does not use edge labels, but those of X differ (attribute {show(name)})."
             " Estimators with the parameter edge_label use them, such as FingerprintClassifier."
             " To silence this, pass GraphSet.from_networkx(graphs, edge_label=None)."
+        )
+
+
+def _warn_of_unused_weights(X: Any, graphs: GraphSet, owner: str, can_be_read: bool) -> None:
+    weights = graphs.edge_weights
+    if weights is None and not isinstance(X, GraphSet):  # which was warned of when it was made
+        warn_of_weights(check_graph_list(X), [graphs.edge_label], can_be_read=can_be_read)
+    if weights is not None and not can_be_read and (weights != weights[:1]).any():
+        _warn(
+            f"{owner} does not use edge weights, but those of X differ (attribute"
+            f" {show(graphs.edge_weight)}): every edge counts the same. To silence this, pass"
+            " GraphSet.from_networkx(graphs, edge_weight=None)."
+        )
+
+
+def _warn_of_unused_edge_features(graphs: GraphSet, owner: str) -> None:
+    vectors = graphs.edge_vectors
+    if vectors is not None and (vectors != vectors[:1]).any():
+        _warn(
+            f"{owner} does not use the continuous edge features of X, which differ (attribute"
+            f" {show(graphs.edge_features)}). To silence this, pass"
+            " GraphSet.from_networkx(graphs, edge_features=None)."
         )
 
 

@@ -57,8 +57,9 @@ def test_an_empty_set_is_refused():
 
 def test_a_set_is_not_taken_for_one_with_other_labels_of_edges():
     graphs = GraphSet.from_networkx([bonded_path("ab")], edge_label="bond")
-    for edge_label in (None, "label", "bond"):
+    for edge_label in ("label", "bond"):
         assert as_graph_set(graphs, "label", None, edge_label) is graphs
+    assert as_graph_set(graphs, "label", None, None).edge_label_ids is None
     with pytest.raises(ValueError, match="edge_label='kind', but X is a GraphSet that was made"):
         as_graph_set(graphs, "label", None, "kind")
     bare = GraphSet.from_networkx([bonded_path("ab")], edge_label=None)
