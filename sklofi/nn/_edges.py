@@ -88,7 +88,9 @@ def sum_messages(
     """
     if edge_weight is not None:
         messages = edge_weight[:, None] * messages
-    return messages.new_zeros(n_nodes, messages.shape[1]).index_add(0, target, messages)
+    # Unlike index_add, this keeps no messages for the derivative.
+    index = target[:, None].expand_as(messages)
+    return messages.new_zeros(n_nodes, messages.shape[1]).scatter_add(0, index, messages)
 
 
 def average_messages(

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from sklofi.nn._edges import edge_inputs, labeled_messages, sum_messages
 from sklofi.nn._flat import FlatGraphs, drop
-from sklofi.nn._norm import Norm
+from sklofi.nn._norm import Norm, cut
 from sklofi.nn._pyg import PyGNetwork
 from sklofi.nn._stacked import ALL, StackedNetwork, widths
 
@@ -224,7 +224,11 @@ class SGINLayer(GINLayer):
     ) -> Tensor:
         near = self.neighbors(x, edge_index, edge_weight)  # (n_nodes, n_inputs)
         # All walks of two steps, without those that lead back to where they began.
-        far = self.neighbors(near, edge_index, edge_weight) - n_returns * x
+        if edge_weight is None:
+            far = self.neighbors(near, edge_index) - n_returns * x
+        else:  # products of two weights may be too large for 32 bits
+            near = cut(near)
+            far = cut(self.neighbors(near, edge_index, edge_weight)) - cut(n_returns * x)
         updated: Tensor = self.nn((1 + self.eps) * x + near + far, weight)  # (n_nodes, n_hidden)
         return updated
 

@@ -238,7 +238,7 @@ class GraphSAGE(PyGNetwork, StackedNetwork):
         # The maximum keeps the messages, and so does the ReLU of messages with labels.
         if aggregation == "max":
             self.numbers_per_edge = n_features + n_layers * n_hidden
-        elif n_edge_features:
+        if n_edge_features:
             self.numbers_per_edge += n_features + (n_layers - 1) * n_hidden
 
     def edges(self, graphs: FlatGraphs) -> tuple[Tensor | None, ...]:

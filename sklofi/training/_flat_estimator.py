@@ -20,6 +20,7 @@ from sklofi._parameters import (
     split_sections,
 )
 from sklofi.graphs._graph_set import GraphSet
+from sklofi.graphs._input import check_same_edge_weighting, has_edge_weights
 from sklofi.nn._flat import FlatNetwork
 from sklofi.training._dataset import GraphDataset
 from sklofi.training._edge_batches import EdgeDataset
@@ -168,26 +169,25 @@ class OptionalEdgeLabelsEstimator(ReadsEdgeLabelsByOption, LabeledEdgesEstimator
 
 
 class WeightedEdgesEstimator(FlatEstimator, ReadsEdgeWeights):
-    """Base of the estimators whose network uses weights of edges, if `edge_weight` names them.
+    """Base of the estimators whose network uses weights of edges, where graphs have them.
 
     The network takes them from ``edge_weight`` of :class:`sklofi.nn.FlatGraphs`.
     """
 
     def _graph_attributes(self) -> dict[str, Any]:
-        attributes = super()._graph_attributes()
-        return (
-            attributes
-            if self.edge_weight is None
-            else {**attributes, "edge_weight": self.edge_weight}
-        )
+        return {**super()._graph_attributes(), "edge_weight": self.edge_weight}
+
+    def _learn_encoding(self, graphs: GraphSet, weight: NDArray[np.float64]) -> None:
+        super()._learn_encoding(graphs, weight)
+        self._has_edge_weights = has_edge_weights(graphs)
 
     def _make_dataset(
         self, graphs: GraphSet, encoder: NodeEncoder, **arguments: Any
     ) -> GraphDataset:
-        uses_edge_weights = self.edge_weight is not None
-        return super()._make_dataset(
-            graphs, encoder, uses_edge_weights=uses_edge_weights, **arguments
-        )
+        # Files from before networks used weights say nothing of them.
+        had_weights = getattr(self, "_has_edge_weights", False)
+        check_same_edge_weighting(graphs, had_weights, type(self).__name__)
+        return super()._make_dataset(graphs, encoder, uses_edge_weights=True, **arguments)
 
 
 def width(text: str = "Width of a node's vector.", *, default: int) -> Any:
