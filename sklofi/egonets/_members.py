@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from sklofi.egonets._incidence import boolean_incidence, neighbor_nodes
@@ -157,9 +156,9 @@ def _neighbors(graphs: GraphSet, relations: Relations) -> _Part:
 
 def _far_members(graphs: GraphSet, radius: int, relations: Relations) -> _Part:
     """Return the members that are two steps away, or more."""
-    within: sp.csr_array = sum(
-        boolean_incidence(graphs, steps).astype(np.int32) for steps in range(radius + 1)
-    )  # type: ignore[assignment]
+    within = boolean_incidence(graphs, 0).astype(np.int32)
+    for steps in range(1, radius + 1):
+        within = within + boolean_incidence(graphs, steps).astype(np.int32)
     distances = radius + 1 - within.data
     centers = np.repeat(np.arange(graphs.n_nodes), np.diff(within.indptr))
     far = np.flatnonzero(distances >= 2)

@@ -284,19 +284,18 @@ class LoFILayer(nn.Module):
         """
         if not isinstance(egonets, Tensor) and (presence is None or presence.ndim == 1):
             return fast_lofi(x, [egonets], self.kernel, [self.weights], presence=presence)[0]
+        relations = None
         if isinstance(egonets, RelatedEgonets):  # from here on a node is a pair
             relations = egonets.vectors[egonets.kinds(len(x))]  # (n_nodes, n_relations)
-            x, members = x[egonets.nodes], egonets.members
             presence = None if presence is None else presence[egonets.nodes]
-        else:
-            relations, members = None, egonets
+            x, egonets = x[egonets.nodes], egonets.members
         f = self.histogram  # (n_masks, n_words)
         s = self.assign(x, relations=relations)  # (n_nodes, n_masks, n_words)
         if presence is not None:
             s = s * presence.view(len(x), -1, 1)  # (n_nodes, n_masks, n_words)
         # A node is assigned alike in every egonet that it belongs to, so the histograms of all
         # egonets are one sparse product.
-        h = members @ s.flatten(1)  # (n_egonets, n_masks * n_words)
+        h = egonets @ s.flatten(1)  # (n_egonets, n_masks * n_words)
         h = h.reshape(-1, *f.shape)  # (n_egonets, n_masks, n_words)
         difference = (h - f).abs().sum(-1)  # (n_egonets, n_masks)
         if self.kernel == "l1":

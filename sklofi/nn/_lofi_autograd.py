@@ -87,13 +87,12 @@ def _compare(
     x, x_norm = _unit(x)
     words, word_norm, stretch = _stretched(dictionary, temperature)
     logits = x @ words.T
-    members = egonets
     if isinstance(egonets, RelatedEgonets):
         # A pair has the sum of two rows, that of its node and that of its relation.
         rows = torch.cat([logits, _offset_table(egonets.vectors, _given(offset))])
-        logits, members = egonets.pairs.sum_rows(rows), egonets.members
+        logits, egonets = egonets.pairs.sum_rows(rows), egonets.members
     assignment = torch.softmax(_by_word(logits, histogram), dim=1).flatten(1)
-    h = members.sum_rows(assignment)
+    h = egonets.sum_rows(assignment)
     z = _compare_histograms(h, histogram, kernel)
     return z, (x, x_norm, words, dictionary, word_norm, stretch, histogram, assignment, h)
 

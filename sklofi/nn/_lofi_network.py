@@ -14,11 +14,12 @@ from sklofi.nn._drawing import first_keys, next_keys
 from sklofi.nn._flat import dropout_mask
 from sklofi.nn._lofi import LoFILayer, tensor_options
 from sklofi.nn._lofi_autograd import Constants, Egonets, fast_lofi, standardize
+from sklofi.nn._related_egonets import RelatedEgonets
 
 Matrices = CountMatrix | Sequence[CountMatrix]
 EgonetMatrices = Egonets | Sequence[Egonets]
 
-M = TypeVar("M", CountMatrix, Egonets)
+M = TypeVar("M", CountMatrix, CountMatrix | RelatedEgonets)
 
 
 def max_pool(graphs: CountMatrix, x: Tensor) -> Tensor:
@@ -313,8 +314,8 @@ class LoFINetwork(nn.Module):
             Features of the nodes of all graphs.
 
         egonets : CountMatrix of shape (n_nodes, n_nodes), or sequence of them
-            Egonets in terms of their members; with relations, RelatedEgonets. In a sequence each layer takes the next
-            one; where they run out, the last is used again.
+            Egonets in terms of their members; with relations, RelatedEgonets. In a sequence
+            each layer takes the next one; where they run out, the last is used again.
 
         graphs : CountMatrix of shape (n_graphs, n_nodes), or sequence of them
             Graphs in terms of their nodes, as each layer gives them.

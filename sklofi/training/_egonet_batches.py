@@ -61,7 +61,7 @@ class EgonetBatch(Batch):
 
     x: Tensor  # (n_colors of level 0, n_columns)
     # Each (n_colors of the level, n_colors of the level below).
-    egonets: tuple[CountMatrix, ...] | tuple[RelatedEgonets, ...]
+    egonets: tuple[CountMatrix | RelatedEgonets, ...]
     graphs: tuple[CountMatrix, ...]  # each (n_graphs, n_colors of the level)
     weight: Tensor  # (n_graphs,)
 
@@ -145,7 +145,7 @@ class EgonetDataset(GraphDataset):
             self.radius,
             self.n_layers,
             self.relations,
-            structure=getattr(self.encoder, "structure", ()),
+            structure=self.encoder.structure,
             merge=merge,
         )
 
@@ -239,7 +239,7 @@ class EgonetDataset(GraphDataset):
             vectors = vectors[present]
             ends = np.cumsum([len(of_level) for of_level in kinds])
             kinds = np.split(numbers.astype(np.int32), ends[:-1])
-        vectors = torch.from_numpy(vectors)
+        tensor = torch.from_numpy(vectors)
         n_colors = [len(blocks.colors), *(len(level.members) for level in levels[:-1])]
         return tuple(
             RelatedEgonets(
@@ -251,7 +251,7 @@ class EgonetDataset(GraphDataset):
                     len(vectors),
                     gradients=gradients,
                 ),
-                vectors,
+                tensor,
             )
             for level, of_level, n_nodes in zip(levels, kinds, n_colors, strict=True)
         )
