@@ -319,8 +319,9 @@ class BaseRWGNN(Peer):
         kernels see little but the sizes of graphs.
         """
         weight = self.module_.inputs.weight
-        # A node has a one for its label, and standardized features.
-        norm = (1 + len(self._encoder.feature_mean)) ** 0.5
+        # A node has a one for each of its labels, and standardized features.
+        n_ones = 1 + len(self._encoder.structure)
+        norm = (n_ones + len(self._encoder.feature_mean)) ** 0.5
         with torch.no_grad():
             weight.mul_(INITIAL_SPREAD / (norm * weight.square().mean().sqrt()))
 

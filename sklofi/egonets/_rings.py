@@ -217,7 +217,7 @@ def _find(
     return places, codes[places] == wanted
 
 
-def _portions(steps: NDArray[np.integer] | NDArray[np.float64]) -> Iterator[slice]:
+def portions(steps: NDArray[np.integer] | NDArray[np.float64]) -> Iterator[slice]:
     """Cut a sequence into parts of limited steps."""
     part = np.floor_divide(np.cumsum(steps), STEPS_TOGETHER)
     bounds = np.flatnonzero(np.diff(part)) + 1
@@ -301,7 +301,7 @@ def _in_squares(simple: _SimpleGraphs, is_open: NDArray[np.bool_]) -> NDArray[np
     # Paths from the same u stay together.
     step_offsets = offsets_of(np.bincount(simple.starts[steps], minlength=simple.n_nodes))
     path_offsets = offsets_of(simple.degrees[simple.ends[steps]])
-    for tops in _portions(np.diff(path_offsets[step_offsets])):
+    for tops in portions(np.diff(path_offsets[step_offsets])):
         first = steps[step_offsets[tops.start] : step_offsets[tops.stop]]
         second, ends = take_segments(simple.offsets, simple.ends[first])
         first = np.repeat(first, np.diff(ends))
@@ -341,7 +341,7 @@ def _search_from_nodes(
     steps = np.ones(simple.n_nodes)
     for _ in range((int(limits.max()) + 1) // 2):
         steps = simple.matrix @ steps
-    for portion in _portions(steps[roots]):
+    for portion in portions(steps[roots]):
         _search_from(simple, sizes, roots[portion], limits[roots[portion]])
     np.maximum(sizes, sizes[other_way], out=sizes)  # the same if both are found
 

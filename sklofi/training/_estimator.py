@@ -99,7 +99,7 @@ class NetworkEstimator(
 
     def _learn_encoding(self, graphs: GraphSet, weight: NDArray[np.float64]) -> None:
         """Remember how the nodes of the training graphs become vectors."""
-        self._encoder = NodeEncoder.fit(graphs, weight)
+        self._encoder = NodeEncoder.fit(graphs, weight, self.structure)
         self.node_labels_ = list(self._encoder.labels) if self._encoder.has_labels else []
 
     @with_callbacks
