@@ -109,10 +109,13 @@ def adjacency(graphs: GraphSet) -> sp.csr_array:
     n_nodes, columns = graphs.n_nodes, neighbor_nodes(graphs)
     # 32-bit indices halve the work of everything that follows.
     index = np.int32 if max(n_nodes, len(columns)) < 2**31 else np.int64
-    return sp.csr_array(
+    matrix = sp.csr_array(
         (np.ones(len(columns), bool), columns.astype(index), graphs.edge_offsets.astype(index)),
         shape=(n_nodes, n_nodes),
     )
+    if graphs.edge_label_ids is not None:  # only then are there parallel edges
+        matrix.sum_duplicates()
+    return matrix
 
 
 def neighbor_nodes(graphs: GraphSet) -> NDArray[np.integer]:

@@ -35,16 +35,15 @@ def _have_right_sizes(graphs: GraphSet) -> bool:
         and all(a is None or len(a) == nodes[-1] for a in (graphs.label_ids, graphs.features))
         and all(a is None or len(a) == edges[-1] for a in (graphs.neighbors, graphs.edge_label_ids))
         and graphs.directed.shape == (len(graphs),)
-        and _are_floats(graphs.edge_weights, (int(edges[-1]),))
-        and (
-            graphs.edge_vectors is None
-            or _are_floats(graphs.edge_vectors, (int(edges[-1]), *graphs.edge_vectors.shape[1:2]))
-        )
+        and _are_floats(graphs.edge_weights, int(edges[-1]), n_dims=1)
+        and _are_floats(graphs.edge_vectors, int(edges[-1]), n_dims=2)
     )
 
 
-def _are_floats(array: NDArray[np.float64] | None, shape: tuple[int, ...]) -> bool:
-    return array is None or (array.dtype.kind == "f" and array.shape == shape)
+def _are_floats(array: NDArray[np.float64] | None, length: int, n_dims: int) -> bool:
+    return array is None or (
+        array.dtype.kind == "f" and array.ndim == n_dims and len(array) == length
+    )
 
 
 def _have_right_numbers(graphs: GraphSet) -> bool:

@@ -210,7 +210,8 @@ class RandomWalkKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GraphE
         # Without edges there are no steps to weigh.
         decay = self.decay or 0.5 / max(radii.max() ** 2, 1)
         # Without the names of nodes, which may be anything and could not be saved.
-        self._graphs, self._labels = replace(graphs, node_names=None), labels_of(graphs)
+        self._graphs = replace(graphs, node_names=None, edge_weights=None, edge_vectors=None)
+        self._labels = labels_of(graphs)
         self._largest_radius = radii.max()
         self._self = self._self_similarities(graphs, decay) if self.normalize else None
         self._n_steps(decay, radii, self._largest_radius)

@@ -98,7 +98,8 @@ class BaseKernelMachine(GraphMachine):
           node labels as integers;
         - a callable that takes two lists of networkx graphs, as they are in `X`, and
           returns the kernel matrix between them. A :class:`GraphSet` gives its graphs back
-          without parallel edges and without attributes that were not read.""",
+          without attributes that were not read, and with parallel edges only where their
+          labels differ.""",
         [StrOptions(set(GRAPH_KERNELS)), HasMethods(["fit_transform", "transform"]), callable],
         "str, object or callable",
         default="wl",
@@ -471,7 +472,8 @@ CHECKS[SVC] = CHECKS[SVR] = _check_svm
 
 def _networkx_graphs(X: Any, graphs: GraphSet) -> list[Any]:
     """Return the user's own graphs, as far as they are in a set that was made of them."""
-    if isinstance(X, GraphSet):
-        return graphs.to_networkx()
+    if isinstance(X, GraphSet):  # with its edge labels, which kernels of ours do not read
+        taken = X.origin[0][graphs.origin[1]]
+        return (taken.without_labels() if graphs.label_ids is None else taken).to_networkx()
     X = check_graph_list(X)
     return [X[i] for i in graphs.origin[1]]

@@ -61,3 +61,12 @@ def test_tables_of_the_structure_are_apart_from_those_that_depend_on_labels():
     assert tables.get("key", lambda: "labels") == "labels"
     assert tables.without_labels().get("key", lambda: "no labels") == "no labels"
     assert tables.without_labels().structure.get("key", object) == "structure"
+
+
+def test_a_worker_keeps_tables_of_directed_graphs_apart():
+    """Rings depend on the direction, which the fingerprint does not have."""
+    kinds = [nx.cycle_graph(3), nx.cycle_graph(3).to_directed()]
+    sent = [pickle.dumps(GraphSet.from_networkx([graph])) for graph in kinds]
+    tables = [pickle.loads(message).tables for message in sent]
+    assert tables[0] is not tables[1]
+    assert pickle.loads(sent[0]).tables is tables[0]

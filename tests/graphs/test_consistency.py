@@ -15,3 +15,28 @@ def test_labels_of_edges_that_do_not_fit_are_noticed(ids, labels):
     wrong = dataclasses.replace(graphs, edge_label_ids=np.array(ids), edge_labels=("a",))
     with pytest.raises(ValueError, match="do not fit together"):
         wrong.check_arrays()
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"edge_weights": np.ones(3)},
+        {"edge_weights": np.ones((4, 1))},
+        {"edge_weights": np.ones(4, int)},
+        {"edge_weights": np.array([1, 1, 1, -1.0])},
+        {"edge_weights": np.array([1, 1, 1, np.nan])},
+        {"edge_weights": np.array([1, 1, 1, np.inf])},
+        {"edge_vectors": np.ones(4)},
+        {"edge_vectors": np.ones((3, 2))},
+        {"edge_vectors": np.ones((4, 2, 1))},
+        {"edge_vectors": np.full((4, 2), np.nan)},
+        {"edge_vectors": np.ones((4, 2), object)},
+    ],
+    ids=range(11),
+)
+def test_numbers_on_edges_that_do_not_fit_are_noticed(fields):
+    graphs = GraphSet.from_networkx([nx.path_graph(3)])
+    right = {"edge_weights": np.zeros(4), "edge_vectors": np.ones((4, 2))}
+    dataclasses.replace(graphs, **right).check_arrays()
+    with pytest.raises(ValueError, match="do not fit together"):
+        dataclasses.replace(graphs, **(right | fields)).check_arrays()

@@ -127,10 +127,12 @@ def test_the_fingerprint_of_graphs_without_labels_of_edges_is_that_of_former_ver
 
 def test_sets_that_former_versions_have_pickled_can_be_loaded():
     state = GraphSet.from_networkx([labeled_path("aba")]).__getstate__()
-    former = {name: value for name, value in state.items() if not name.startswith("edge_label")}
+    later = ("edge_label", "edge_weight", "edge_vectors", "edge_features")
+    former = {name: value for name, value in state.items() if not name.startswith(later)}
+    assert len(former) == 11  # ten arrays and names, and the fingerprint
     graphs = GraphSet.__new__(GraphSet)
     graphs.__setstate__(former)
-    assert graphs[:1].edge_label_ids is None
+    assert graphs[:1].edge_label_ids is graphs[:1].edge_weights is graphs[:1].edge_vectors is None
     assert same_graph(copy.copy(graphs)[0], labeled_path("aba"))
 
 
@@ -148,3 +150,28 @@ def test_a_set_has_one_axis_and_is_no_array():
             graphs[key]
     with pytest.raises(TypeError, match=r"cannot be made an array, .* BaggingClassifier"):
         np.asarray(graphs)
+
+
+def test_numbers_on_edges_count_in_the_fingerprint_and_in_the_size():
+    graph = nx.Graph([(0, 1, {"w": 1.0, "v": 2.0})])
+    options = [{}, {"edge_weight": "w"}, {"edge_weight": "v"}, {"edge_features": "w"}]
+    sets = [GraphSet.from_networkx([graph], edge_label=None, **option) for option in options]
+    assert len({graphs.fingerprint for graphs in sets}) == 4
+    assert sys.getsizeof(sets[1]) > sys.getsizeof(sets[0]) + sets[1].edge_weights.nbytes
+    for array in (sets[1].edge_weights, sets[3].edge_vectors):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+
+
+def test_without_edge_labels_everything_else_stays():
+    graph = bonded_path("ab")
+    nx.set_node_attributes(graph, "a", "label")
+    nx.set_edge_attributes(graph, 2.0, "w")
+    whole = GraphSet.from_networkx([graph], edge_label="bond", edge_weight="w", edge_features="w")
+    graphs = whole.without_edge_labels()
+    assert graphs.edge_label_ids is None and graphs.edge_labels == ()
+    assert graphs.labels == ("a",) and graphs.edge_label == "bond"
+    assert graphs.edge_weights.tolist() == [2] * 4 and graphs.edge_vectors.shape == (4, 1)
+    assert graphs.without_edge_labels() is graphs
+    plain = GraphSet.from_networkx([graph], edge_label=None, edge_weight="w", edge_features="w")
+    assert graphs.fingerprint == plain.fingerprint

@@ -1,3 +1,4 @@
+import itertools
 from fractions import Fraction
 
 import networkx as nx
@@ -7,7 +8,15 @@ import pytest
 from small_graphs import bonded_path, labeled_path
 
 from sklofi import GraphSet
-from sklofi.graphs._input import as_graph_set, check_same_edge_labeling, has_edge_labels
+from sklofi.graphs._input import (
+    as_graph_set,
+    check_same_edge_features,
+    check_same_edge_labeling,
+    check_same_edge_weighting,
+    count_edge_features,
+    has_edge_labels,
+    has_edge_weights,
+)
 
 
 def test_a_set_is_not_taken_for_what_it_is_not():
@@ -80,3 +89,42 @@ def test_edges_have_labels_at_both_times_or_at_none():
         check_same_edge_labeling(labeled, False, "Me")
     for graphs, had_labels in [(bare, False), (labeled, True), (empty, True), (labeled, None)]:
         check_same_edge_labeling(graphs, had_labels, "Me")
+
+
+def test_numbers_on_edges_are_those_that_the_set_was_made_with():
+    graph = nx.Graph([(0, 1, {"w": 1.0, "x": [1.0, 2.0]})])
+    bare = GraphSet.from_networkx([graph], edge_label=None)
+    full = GraphSet.from_networkx([graph], edge_label=None, edge_weight="w", edge_features="x")
+    assert as_graph_set(full, "label") is full  # whoever reads them needs not name them
+    assert as_graph_set(full, "label", edge_weight="w", edge_features="x") is full
+    for name in ("edge_weight", "edge_features"):
+        for graphs in (bare, full):
+            with pytest.raises(ValueError, match=rf"{name}='y', but .*\(graphs, {name}='y'\)"):
+                as_graph_set(graphs, "label", **{name: "y"})
+        with pytest.raises(ValueError, match="that was made without them"):
+            as_graph_set(bare, "label", **{name: "w"})
+    empty = GraphSet.from_networkx([nx.empty_graph(1)])
+    assert as_graph_set(empty, "label", edge_weight="w", edge_features="x") is empty
+    read = as_graph_set([graph], "label", edge_weight="w", edge_features="x")
+    assert read.edge_weights.tolist() == [1, 1] and read.edge_vectors.tolist() == [[1, 2]] * 2
+
+
+def test_edges_have_the_same_numbers_at_both_times():
+    graph = nx.Graph([(0, 1, {"w": 1.0, "x": [1.0, 2.0]})])
+    bare, empty = (GraphSet.from_networkx([g], edge_label=None) for g in (graph, nx.empty_graph(1)))
+    full, other = (
+        GraphSet.from_networkx([graph], edge_label=None, edge_weight="w", edge_features=name)
+        for name in "xw"
+    )
+    assert [*map(has_edge_weights, (bare, full, empty))] == [False, True, None]
+    assert [*map(count_edge_features, (bare, full, other, empty))] == [0, 2, 1, None]
+    with pytest.raises(ValueError, match="X has graphs without edge weights, but Me was fitted on"):
+        check_same_edge_weighting(bare, True, "Me")
+    with pytest.raises(ValueError, match="X has graphs with edge features, but Me was fitted on"):
+        check_same_edge_features(full, 0, "Me")
+    with pytest.raises(ValueError, match=r"edges of X have 1 features, but Me .* have 2"):
+        check_same_edge_features(other, 2, "Me")
+    for graphs, before in itertools.product((bare, full, other, empty), repeat=2):
+        if graphs is before or empty in (graphs, before):
+            check_same_edge_weighting(graphs, has_edge_weights(before), "Me")
+            check_same_edge_features(graphs, count_edge_features(before), "Me")

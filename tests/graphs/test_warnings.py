@@ -19,6 +19,8 @@ from sklofi.baselines import (
     GCNClassifier,
     LabelHistogramClassifier,
 )
+from sklofi.graphs._input import as_graph_set
+from sklofi.graphs._warnings import warn_of_training
 from sklofi.kernels import RandomWalkKernel
 
 
@@ -120,6 +122,39 @@ def test_different_weights_of_edges_are_said_to_be_unused(kind):
 def test_equal_weights_are_not_worth_a_word():
     graphs = [nx.from_numpy_array(np.array([[0, 1], [1, 0]]))] * 20
     assert messages(GraphSet.from_networkx, graphs) == []
+    X = GraphSet.from_networkx(graphs, edge_weight="weight", edge_features="weight")
+    assert messages(GraphKernelSVC().fit, X, Y) == []
+
+
+WEIGHTED = [nx.Graph([(0, 1, {"weight": 2.0}), (1, 2, {"weight": 0.5})])] * 20
+
+
+@pytest.mark.parametrize(
+    "estimator", [GraphKernelSVC(), GraphKernelSVC(kernel=RandomWalkKernel()), WLVectorizer()]
+)
+def test_whoever_does_not_use_numbers_on_edges_says_so_once(estimator):
+    weighted = GraphSet.from_networkx(WEIGHTED, edge_weight="weight")
+    [message] = messages(estimator.fit, weighted, Y)
+    assert "does not use edge weights, but those of X differ (attribute 'weight')" in message
+    featured = GraphSet.from_networkx(WEIGHTED, edge_features="weight")
+    [message] = messages(estimator.fit, featured, Y)
+    assert "does not use the continuous edge features of X" in message
+    predict = getattr(estimator, "predict", None) or estimator.transform
+    assert messages(predict, featured) == messages(predict, weighted) == []
+    assert messages(LabelHistogramClassifier().fit, weighted, Y) == []
+
+
+def test_the_parameter_that_reads_weights_is_named_where_there_is_one():
+    graphs = as_graph_set(WEIGHTED, "label")
+    unread, named = "Leave out edges that should", "Pass edge_weight='weight' to use it"
+    [message] = messages(warn_of_training, WEIGHTED, graphs, "Me", False)
+    assert unread in message and named not in message
+    [message] = messages(warn_of_training, WEIGHTED, graphs, "Me", False, False, True)
+    assert named in message
+    [message] = messages(GraphSet.from_networkx, WEIGHTED)
+    assert named in message
+    weighted = GraphSet.from_networkx(WEIGHTED, edge_weight="weight")
+    assert messages(warn_of_training, WEIGHTED, weighted, "Me", False, False, True) == []
 
 
 def test_weights_as_edge_labels_are_used():

@@ -22,7 +22,7 @@ def path_with(n_nodes=4, **attributes):
 
 
 def bonded_path(labels, kind=nx.Graph, name="bond"):
-    """A path with a label on each edge."""
+    """A path with a label, or another value, on each edge."""
     graph = nx.path_graph(len(labels) + 1, create_using=kind)
     for (_, _, data), label in zip(graph.edges(data=True), labels, strict=True):
         data[name] = label

@@ -175,8 +175,13 @@ VIEWS += [partial(nx.Graph.to_undirected, as_view=True), lambda graph: graph.cop
 
 
 @st.composite
-def single_graphs(draw, *, names=NAMES, min_nodes=1, attributes=None, bonds=None):
-    """A graph of any kind; `attributes` of nodes are strategies by name, `bonds` are of edges."""
+def single_graphs(
+    draw, *, names=NAMES, min_nodes=1, attributes=None, bonds=None, edge_attributes=None
+):
+    """A graph of any kind.
+
+    `attributes` of nodes and `edge_attributes` are strategies by name, `bonds` are labels of edges.
+    """
     graph = draw(st.sampled_from(KINDS))()
     graph.add_nodes_from(draw(st.lists(names, min_size=min_nodes, max_size=5)))
     nodes = list(graph)
@@ -189,6 +194,9 @@ def single_graphs(draw, *, names=NAMES, min_nodes=1, attributes=None, bonds=None
             graph.nodes[node][name] = draw(values)
     for edge in graph.edges.values() if bonds is not None else ():
         edge["label"] = draw(bonds)
+    for name, values in (edge_attributes or {}).items():
+        for edge in graph.edges.values():
+            edge[name] = draw(values)
     return graph
 
 
