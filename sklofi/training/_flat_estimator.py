@@ -120,8 +120,6 @@ class LabeledEdgesEstimator(FlatEstimator, ReadsEdgeLabels):
     """
 
     _saved_classes = (NodeEncoder, EdgeEncoder)
-    # What the network is told if labels are not read: 0 if it has a form without them.
-    _n_edge_features_without_labels: ClassVar[int] = 1
 
     def _graph_attributes(self) -> dict[str, Any]:
         attributes = super()._graph_attributes()
@@ -143,10 +141,10 @@ class LabeledEdgesEstimator(FlatEstimator, ReadsEdgeLabels):
         return super()._make_dataset(graphs, encoder, edge_encoder=edge_encoder, **arguments)
 
     def _architecture(self, training: GraphDataset) -> dict[str, Any]:
-        encoder = self._edge_encoder
-        without = self._n_edge_features_without_labels
-        n_edge_features = without if encoder is None else encoder.n_columns
-        return {**super()._architecture(training), "n_edge_features": n_edge_features}
+        architecture = super()._architecture(training)
+        if self._edge_encoder is None:  # the default of the network is its form without labels
+            return architecture
+        return {**architecture, "n_edge_features": self._edge_encoder.n_columns}
 
 
 class ReadsEdgeLabelsByOption(ReadsEdgeLabels):
@@ -164,8 +162,6 @@ class ReadsEdgeLabelsByOption(ReadsEdgeLabels):
 
 class OptionalEdgeLabelsEstimator(ReadsEdgeLabelsByOption, LabeledEdgesEstimator):
     """Base of the estimators whose network reads edge labels by option only."""
-
-    _n_edge_features_without_labels: ClassVar[int] = 0
 
 
 class WeightedEdgesEstimator(FlatEstimator, ReadsEdgeWeights):
