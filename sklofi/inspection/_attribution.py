@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from functools import partial
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Iterator, Sequence
 from itertools import pairwise
 from numbers import Integral, Real
 from typing import Any
@@ -23,6 +23,7 @@ from sklofi.graphs._graph_set import GraphSet
 from sklofi.graphs._input import as_graph_set
 from sklofi.inspection._fitted import check_mask, fitted_lofi
 from sklofi.inspection._quadrature import Floats, Integrals, Ints, integrate
+from sklofi.nn._count_matrix import CountMatrix
 from sklofi.nn._lofi_autograd import NUMBERS_IN_CACHE, standardize
 from sklofi.nn._lofi_network import LoFINetwork
 from sklofi.nn._related_egonets import RelatedEgonets
@@ -35,11 +36,6 @@ NUMBERS_PER_MEMBER = 8
 # Where the derivative at the beginning of the path is taken: at 0 itself, that of a mean over
 # nodes that are not there is not defined.
 BESIDE_0 = 2.0**-10
-
-
-# Outputs of the graphs of a batch, and derivatives by the presence of its nodes: of the outputs,
-# and of what else is asked for.
-Derive = Callable[[LoFINetwork, EgonetBatch, Tensor, Tensor], tuple[Tensor, Sequence[Tensor]]]
 
 
 @torch.inference_mode(False)  # it also allows gradients, if the caller has forbidden them
@@ -141,7 +137,9 @@ def node_attribution(
     >>> int(result.attributions[0].argmax()) in motif_nodes[3]
     True
     """
-    result, (attributions,) = _attribute(estimator, X, target, tol, n_steps, _derive_by_nodes)
+    found = fitted_lofi(estimator)
+    graphs = as_graph_set(X, **found._graph_attributes())
+    result, (attributions,) = attribute(found, graphs, target, tol, n_steps, NodePresence())
     return Bunch(attributions=attributions, **result)
 
 
@@ -208,9 +206,9 @@ def mask_evidence(
     """
     found = fitted_lofi(estimator)
     check_mask(found, layer, mask)
-    derive = partial(_derive_by_nodes_and_mask, layer=layer, mask=mask)
-    graphs = as_graph_set(X, found.node_label, found.node_features)
-    result, (_, attributions) = _attribute(estimator, graphs, target, tol, n_steps, derive)
+    graphs = as_graph_set(X, **found._graph_attributes())
+    presence = NodePresenceForMask(layer, mask)
+    result, (_, attributions) = attribute(found, graphs, target, tol, n_steps, presence)
     flat = np.concatenate(attributions)
     labels: tuple[Hashable, ...] = (None,) if graphs.label_ids is None else graphs.labels
     label_ids = np.zeros(len(flat), int) if graphs.label_ids is None else graphs.label_ids
@@ -222,21 +220,103 @@ def mask_evidence(
     )
 
 
-def _attribute(
-    estimator: Any, X: Any, target: Any, tol: float, n_steps: int, derive: Derive
+class Presence(ABC):
+    """Parts of graphs that are there to a degree, and how outputs depend on it."""
+
+    def prepare(self, batches: Iterator[EgonetBatch]) -> Iterator[EgonetBatch]:
+        """Yield the batches in the form that the other methods take."""
+        return batches
+
+    @abstractmethod
+    def parts(self, batch: EgonetBatch) -> CountMatrix:
+        """Return which parts each graph of a batch has, of shape (n_graphs, n_parts)."""
+
+    @abstractmethod
+    def start(
+        self, module: LoFINetwork, batch: EgonetBatch, weight: Tensor
+    ) -> tuple[Tensor, float]:
+        """Return outputs without any part, and the presence, 0 or almost, to derive there."""
+
+    @abstractmethod
+    def derive(
+        self, module: LoFINetwork, batch: EgonetBatch, weight: Tensor, presence: Tensor
+    ) -> tuple[Tensor, Sequence[Tensor]]:
+        """Return outputs of graphs, and their derivatives by the presence of their parts.
+
+        Other derivatives that are asked for, one number for each part, may follow.
+        """
+
+
+class NodePresence(Presence):
+    """Nodes: how much they count in egonets, and in the pooled sum or mean."""
+
+    def parts(self, batch: EgonetBatch) -> CountMatrix:
+        return batch.graphs[0]
+
+    def start(
+        self, module: LoFINetwork, batch: EgonetBatch, weight: Tensor
+    ) -> tuple[Tensor, float]:
+        none = batch.x.new_zeros(len(batch.x))
+        outputs = module.layer_outputs(batch.x, batch.egonets, presence=none)
+        embedding = module.pool(outputs, batch.graphs, none if module.pooling == "sum" else None)
+        return (weight * module.head(embedding)).sum(dim=1), BESIDE_0
+
+    def derive(
+        self, module: LoFINetwork, batch: EgonetBatch, weight: Tensor, presence: Tensor
+    ) -> tuple[Tensor, Sequence[Tensor]]:
+        outputs = module.layer_outputs(batch.x, batch.egonets, presence=presence)
+        embedding = module.pool(outputs, batch.graphs, presence)
+        explained = (weight * module.head(embedding)).sum(dim=1)
+        return explained, torch.autograd.grad(explained.sum(), presence)
+
+
+class NodePresenceForMask(NodePresence):
+    """The same, and besides the presence of nodes for one mask of one layer alone."""
+
+    def __init__(self, layer: int, mask: int) -> None:
+        self.layer = layer
+        self.mask = mask
+
+    def derive(
+        self, module: LoFINetwork, batch: EgonetBatch, weight: Tensor, presence: Tensor
+    ) -> tuple[Tensor, Sequence[Tensor]]:
+        between = module.node_constants()
+        is_mask = torch.arange(module.node_mean.shape[1], device=batch.x.device) == self.mask
+        for_mask = presence.detach().clone().requires_grad_()
+        x = batch.x
+        outputs: list[Tensor] = []
+        for depth, egonets in enumerate(module.per_layer(batch.egonets)):
+            if depth > 0:
+                x = standardize(outputs[-1], between[depth - 1])
+            there = presence
+            if depth == self.layer:
+                there = torch.where(is_mask, for_mask[:, None], presence[:, None])
+            outputs.append(module.layers[depth](x, egonets, there))
+        embedding = module.pool(outputs, batch.graphs, presence)
+        explained = (weight * module.head(embedding)).sum(dim=1)
+        others, through_mask = torch.autograd.grad(explained.sum(), (presence, for_mask))
+        return explained, (others + through_mask, through_mask)
+
+
+def attribute(
+    estimator: BaseLoFI,
+    graphs: GraphSet,
+    target: Any,
+    tol: float,
+    n_steps: int,
+    presence: Presence,
 ) -> tuple[dict[str, NDArray[Any]], list[list[Floats]]]:
-    """Return what is known of graphs, and for each derived column the integrals of all nodes."""
-    estimator = fitted_lofi(estimator)
+    """Return what is known of graphs, and for each derived column the integrals of all parts."""
     check_scalar(tol, "tol", Real, min_val=0, include_boundaries="neither")
     check_scalar(n_steps, "n_steps", Integral, min_val=1)
-    graphs = as_graph_set(X, estimator.node_label, estimator.node_features)
     # Without gradients of its parameters, which take as long.
     module = copy.deepcopy(estimator.module_).requires_grad_(False)
-    parts, columns = [], []
-    for batch, weight in _explained(estimator, module, graphs, target):
-        parts.append(_integrate(module, batch, weight, derive, tol, n_steps))
+    parts, columns, sizes = [], [], []
+    for batch, weight in _explained(estimator, module, graphs, target, presence):
+        parts.append(_integrate(module, batch, weight, presence, tol, n_steps))
         columns.append(weight.argmax(dim=1).cpu().numpy())
-    explained = np.concatenate(columns)
+        sizes.append(presence.parts(batch).offsets.diff().cpu().numpy())
+    explained, n_parts = np.concatenate(columns), np.concatenate(sizes)
     baselines, outputs, residuals, n_taken, is_reached, components = (
         np.concatenate([getattr(part, name) for part in parts])
         for name in ("starts", "ends", "residuals", "n_steps", "is_reached", "components")
@@ -248,7 +328,7 @@ def _attribute(
         mean, scale = estimator._target_mean[explained], estimator._target_scale[explained]
         outputs, baselines = mean + scale * outputs, mean + scale * baselines
         residuals = scale * residuals
-        components = components * scale.repeat(np.diff(graphs.node_offsets))[:, None]
+        components = components * scale.repeat(n_parts)[:, None]
     result = {
         "outputs": outputs,
         "baselines": baselines,
@@ -258,7 +338,8 @@ def _attribute(
     }
     if not is_reached.all():
         _warn_of_residuals(result, ~is_reached, tol, n_steps)
-    return result, [np.split(column, graphs.node_offsets[1:-1]) for column in components.T]
+    ends = np.cumsum(n_parts)[:-1]
+    return result, [np.split(column, ends) for column in components.T]
 
 
 def _warn_of_residuals(
@@ -280,12 +361,17 @@ def _warn_of_residuals(
 
 
 def _explained(
-    estimator: BaseLoFI, module: LoFINetwork, graphs: GraphSet, target: Any
+    estimator: BaseLoFI,
+    module: LoFINetwork,
+    graphs: GraphSet,
+    target: Any,
+    presence: Presence,
 ) -> Iterator[tuple[EgonetBatch, Tensor]]:
     """Yield batches of nodes, and weights with which outputs add up to what is explained."""
     columns = _columns(estimator, target, len(graphs))
     first = 0  # graph of the batch
-    for batch in estimator._node_batches(graphs, max_rows=_max_rows(module), gradients=True):
+    batches = estimator._node_batches(graphs, max_rows=_max_rows(module), gradients=True)
+    for batch in presence.prepare(batches):
         if columns is None:
             with torch.no_grad():
                 explained = module(batch.x, batch.egonets, batch.graphs).argmax(dim=1)
@@ -341,32 +427,29 @@ def _integrate(
     module: LoFINetwork,
     batch: EgonetBatch,
     weight: Tensor,
-    derive: Derive,
+    presence: Presence,
     tol: float,
     n_steps: int,
 ) -> Integrals:
     """Return integrals along the paths of all graphs of a batch."""
     offsets = batch.graphs[0].offsets.cpu()
-    sizes = offsets.diff().numpy()
     egonets = batch.egonets[0]
     members = egonets.members if isinstance(egonets, RelatedEgonets) else egonets
     n_members = members.offsets.cpu()[offsets].diff().numpy().astype(np.int64)
     n_hidden = module.layers[0].histogram.numel()  # type: ignore[operator]
     # Where members stand in relations to the center, there is a row for each pair.
-    n_rows = n_members if isinstance(egonets, RelatedEgonets) else sizes
+    n_rows = n_members if isinstance(egonets, RelatedEgonets) else offsets.diff().numpy()
     numbers = n_rows * n_hidden + n_members * NUMBERS_PER_MEMBER
     with torch.no_grad():
-        none = batch.x.new_zeros(len(batch.x))
-        outputs = module.layer_outputs(batch.x, batch.egonets, presence=none)
-        embedding = module.pool(outputs, batch.graphs, none if module.pooling == "sum" else None)
-        baselines = (weight * module.head(embedding)).sum(dim=1).double().cpu().numpy()
+        first_outputs, first_place = presence.start(module, batch, weight)
+        baselines = first_outputs.double().cpu().numpy()
 
     def evaluate_piece(graphs: Ints, t: Floats) -> tuple[Floats, Floats]:
         rows = torch.from_numpy(graphs).to(batch.x.device)
         copies = batch.copies(rows)
-        place = torch.from_numpy(np.where(t == 0, BESIDE_0, t)).to(batch.x)
-        presence = place[copies.graphs[0].rows()].requires_grad_()
-        output, gradients = derive(module, copies, weight[rows], presence)
+        place = torch.from_numpy(np.where(t == 0, first_place, t)).to(batch.x)
+        there = place[presence.parts(copies).rows()].requires_grad_()
+        output, gradients = presence.derive(module, copies, weight[rows], there)
         values = np.where(t == 0, baselines[graphs], output.detach().double().cpu().numpy())
         return values, torch.stack([*gradients], dim=1).cpu().numpy()
 
@@ -379,42 +462,5 @@ def _integrate(
         return np.concatenate(values), np.concatenate(gradients)
 
     eps = torch.finfo(batch.x.dtype).eps
+    sizes = presence.parts(batch).offsets.diff().cpu().numpy()
     return integrate(evaluate, sizes, tol=tol, n_steps=n_steps, eps=eps)
-
-
-def _derive_by_nodes(
-    module: LoFINetwork, batch: EgonetBatch, weight: Tensor, presence: Tensor
-) -> tuple[Tensor, Sequence[Tensor]]:
-    """Return outputs of all graphs, and their derivatives by the presence of nodes."""
-    outputs = module.layer_outputs(batch.x, batch.egonets, presence=presence)
-    embedding = module.pool(outputs, batch.graphs, presence)
-    explained = (weight * module.head(embedding)).sum(dim=1)
-    return explained, torch.autograd.grad(explained.sum(), presence)
-
-
-def _derive_by_nodes_and_mask(
-    module: LoFINetwork,
-    batch: EgonetBatch,
-    weight: Tensor,
-    presence: Tensor,
-    *,
-    layer: int,
-    mask: int,
-) -> tuple[Tensor, Sequence[Tensor]]:
-    """Return the same, and the derivatives by the presence of nodes for one mask alone."""
-    between = module.node_constants()
-    is_mask = torch.arange(module.node_mean.shape[1], device=batch.x.device) == mask
-    for_mask = presence.detach().clone().requires_grad_()
-    x = batch.x
-    outputs: list[Tensor] = []
-    for depth, egonets in enumerate(module.per_layer(batch.egonets)):
-        if depth > 0:
-            x = standardize(outputs[-1], between[depth - 1])
-        there = presence
-        if depth == layer:
-            there = torch.where(is_mask, for_mask[:, None], presence[:, None])
-        outputs.append(module.layers[depth](x, egonets, there))
-    embedding = module.pool(outputs, batch.graphs, presence)
-    explained = (weight * module.head(embedding)).sum(dim=1)
-    others, through_mask = torch.autograd.grad(explained.sum(), (presence, for_mask))
-    return explained, (others + through_mask, through_mask)

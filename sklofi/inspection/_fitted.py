@@ -9,6 +9,7 @@ from sklearn.utils import check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from sklofi._lofi import BaseLoFI
+from sklofi.egonets._members import Relations
 
 
 def fitted_lofi(estimator: Any) -> BaseLoFI:
@@ -50,3 +51,9 @@ def check_mask(estimator: BaseLoFI, layer: int, mask: int = 0) -> None:
     layers = estimator.module_.layers
     check_scalar(layer, "layer", Integral, min_val=0, max_val=len(layers) - 1)
     check_scalar(mask, "mask", Integral, min_val=0, max_val=len(layers[0].temperature) - 1)
+
+
+def told_apart(estimator: BaseLoFI) -> Relations:
+    """Return what of the relations of members to the center a fitted estimator tells apart."""
+    encoder = estimator._relation_encoder
+    return Relations() if encoder is None else encoder.relations

@@ -22,7 +22,7 @@ from sklofi.graphs._graph_set import GraphSet
 from sklofi.graphs._input import as_graph_set
 from sklofi.graphs._networkx import check_graph_list
 from sklofi.graphs._segments import segments_of
-from sklofi.inspection._fitted import check_mask, fitted_lofi
+from sklofi.inspection._fitted import check_mask, fitted_lofi, told_apart
 from sklofi.training._egonet_batches import EgonetBatch
 
 
@@ -269,7 +269,9 @@ def best_egonets(estimator: Any, X: Any, layer: int = 0, mask: int = 0, k: int =
     """Find the egonets of given graphs that fit a mask best.
 
     What a mask of layer ``l`` sees of a node are all nodes within ``(l + 1) * radius``
-    steps. Of egonets that the network cannot tell apart one is returned.
+    steps. Of egonets that the network cannot tell apart one is returned; those that differ
+    in what it sees of edges, such as their labels and the rings through them, are apart. A
+    ring may pass through nodes outside of the egonet.
 
     Parameters
     ----------
@@ -315,9 +317,15 @@ def best_egonets(estimator: Any, X: Any, layer: int = 0, mask: int = 0, k: int =
     estimator = fitted_lofi(estimator)
     check_mask(estimator, layer, mask)
     check_scalar(k, "k", Integral, min_val=1)
-    graphs = as_graph_set(X, estimator.node_label, estimator.node_features)
+    graphs = as_graph_set(X, **estimator._graph_attributes())
     z = np.concatenate([*_node_outputs(estimator, graphs, layer)])[:, mask]
-    colors = node_colors(graphs, estimator._radius, layer + 1)
+    colors = node_colors(
+        graphs,
+        estimator._radius,
+        layer + 1,
+        told_apart(estimator),
+        estimator._encoder.structure,
+    )
     order = np.argsort(-z, kind="stable")
     _, first = np.unique(colors[order], return_index=True)
     nodes = order[np.sort(first)[:k]]
