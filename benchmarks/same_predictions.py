@@ -64,18 +64,26 @@ def estimators(is_classification):
             is_network = "max_epochs" in kind().get_params()
             yield name, kind(**network) if is_network else kind()
     for name in KERNELS:
-        yield f"{machine.__name__} {name}", machine(kernel=name, n_iter=3)
+        yield f"{machine.__name__} {name}", without_bonds(machine(kernel=name, n_iter=3))
     if is_classification:
-        yield "GraphKernelSVC calibrated", GraphKernelSVC(probability=True, random_state=0)
+        calibrated = GraphKernelSVC(probability=True, random_state=0)
+        yield "GraphKernelSVC calibrated", without_bonds(calibrated)
         balanced = LoFIClassifier(**network, class_weight="balanced")
         yield "LoFIClassifier balanced", balanced
 
 
+def without_bonds(estimator):
+    """Let it ignore edge labels, as former versions did that had no such parameter."""
+    has_parameter = "edge_label" in estimator.get_params()
+    return estimator.set_params(edge_label=None) if has_parameter else estimator
+
+
 def vectorizers():
-    yield "WLVectorizer", WLVectorizer(normalize=True)
+    yield "WLVectorizer", without_bonds(WLVectorizer(normalize=True))
     for name in sorted(kernels.__all__):
         if name.endswith("Vectorizer"):
-            yield name, getattr(kernels, name)()
+            vectorizer = getattr(kernels, name)()
+            yield name, vectorizer if "Fingerprint" in name else without_bonds(vectorizer)
 
 
 def said(estimator, X):

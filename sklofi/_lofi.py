@@ -12,15 +12,25 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from sklofi._parameters import SHARE, choice, count, parameter
+from sklofi._parameters import (
+    SHARE,
+    ReadsEdgeFeatures,
+    ReadsEdgeLabels,
+    ReadsEdgeWeights,
+    choice,
+    count,
+    flag,
+    parameter,
+)
 from sklofi._scaling import weighted_mean_and_scale
 from sklofi.graphs._graph_set import GraphSet
 from sklofi.nn._choices import HISTOGRAM_KERNELS, POOLINGS, READOUTS
 from sklofi.nn._lofi_network import LoFINetwork
 from sklofi.training._dataset import BatchLoader, GraphDataset
 from sklofi.training._egonet_batches import EgonetBatch, EgonetDataset
-from sklofi.training._encoding import NodeEncoder
+from sklofi.training._encoding import EdgeEncoder, NodeEncoder
 from sklofi.training._estimator import NetworkEstimator
+from sklofi.training._relation_encoder import RelationEncoder
 from sklofi.training._tasks import NetworkClassifier, NetworkRegressor
 
 # About how many numbers an intermediate array has in prediction (16 MiB); see BatchLoader.
@@ -38,7 +48,7 @@ REFERENCES = """\
    Pattern Recognition, 2024."""
 
 
-class BaseLoFI(NetworkEstimator):
+class BaseLoFI(ReadsEdgeLabels, ReadsEdgeWeights, ReadsEdgeFeatures, NetworkEstimator):
     """Base of the LoFI estimators, whatever their task."""
 
     n_layers: int = count(
@@ -53,6 +63,18 @@ class BaseLoFI(NetworkEstimator):
         along its edges). With 0 only the nodes count, not the edges.""",
         least=0,
         default=1,
+    )
+    distances: bool = flag(
+        """Whether masks see how far a member of an egonet is from the center: whether it is the
+        center itself, a neighbor, or beyond radius 1 how many steps away. The published layer
+        is that with False, without edge labels and rings.""",
+        default=True,
+    )
+    max_ring: int = count(
+        """Masks see the size of the smallest ring through the edge to a neighbor, up to this
+        size; with 0 they see none. It may be given where rings matter, as in molecules.""",
+        least=0,
+        default=0,
     )
     kernel: str = choice(
         """How an egonet's histogram h is compared with a learned one f: as
@@ -75,26 +97,59 @@ class BaseLoFI(NetworkEstimator):
     )
 
     _network: ClassVar[type[LoFINetwork]] = LoFINetwork
+    _saved_classes = (NodeEncoder, EdgeEncoder, RelationEncoder)
+    _absent_from_files: ClassVar[dict[str, Any]] = {
+        "distances": False,
+        "edge_label": None,
+        "max_ring": 0,
+        "edge_weight": None,
+        "edge_features": None,
+        "_relation_encoder": None,
+    }
 
     @classmethod
     def _more_sections(cls) -> dict[str, str]:
         return {"References": REFERENCES}
 
+    def _graph_attributes(self) -> dict[str, Any]:
+        return {
+            **super()._graph_attributes(),
+            "edge_label": self.edge_label,
+            "edge_weight": self.edge_weight,
+            "edge_features": self.edge_features,
+        }
+
     def _learn_encoding(self, graphs: GraphSet, weight: NDArray[np.float64]) -> None:
         super()._learn_encoding(graphs, weight)
         self._radius = self.radius  # prediction looks as far as training did
         self._n_layers = self.n_layers
+        self._relation_encoder: RelationEncoder | None = RelationEncoder.fit(
+            graphs,
+            weight,
+            self.radius,
+            distances=bool(self.distances),
+            edge_labels=self.edge_label is not None,
+            max_ring=int(self.max_ring),
+        )
 
     def _make_dataset(
         self, graphs: GraphSet, encoder: NodeEncoder, **arguments: Any
     ) -> EgonetDataset:
         return EgonetDataset(
-            graphs, encoder, radius=self._radius, n_layers=self._n_layers, **arguments
+            graphs,
+            encoder,
+            radius=self._radius,
+            n_layers=self._n_layers,
+            relation_encoder=self._relation_encoder,
+            **arguments,
         )
 
     def _architecture(self, training: GraphDataset) -> dict[str, Any]:
         names = ("n_layers", "n_masks", "n_words", "kernel", "pooling", "readout", "dropout")
-        return {name: getattr(self, name) for name in names}
+        architecture = {name: getattr(self, name) for name in names}
+        if self._relation_encoder is not None and self._relation_encoder.n_columns:
+            architecture["n_relations"] = self._relation_encoder.n_columns
+        return architecture
 
     @property
     def _build_module(self) -> Callable[..., nn.Module]:

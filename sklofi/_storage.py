@@ -21,7 +21,7 @@ from collections.abc import Callable, Container, Iterable
 from dataclasses import fields, is_dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import safetensors.numpy
@@ -72,6 +72,9 @@ class SavedEstimator:
     """
 
     _saved_classes: tuple[type, ...] = ()
+    # Parameters and fitted attributes that files of former versions do not have, and the values
+    # with which the estimator predicts as it did then.
+    _absent_from_files: ClassVar[dict[str, Any]] = {}
     get_params: Any  # of scikit-learn's BaseEstimator
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -137,8 +140,12 @@ class SavedEstimator:
         try:
             classes = cls._saved_classes
             parameters = decode(description["parameters"], arrays, classes)
-            estimator = cls(**_without(parameters, LEFT_OUT))
+            absent, names = cls._absent_from_files, _parameter_names(cls)
+            parameters = {**_only(absent, names), **_without(parameters, LEFT_OUT)}
+            estimator = cls(**parameters)
             fitted = decode(description["fitted"], arrays, classes)
+            declared = getattr(cls, "_parameter_constraints", {})
+            fitted = {**_without(absent, {*names, *declared}), **fitted}
             check_attributes(cls, fitted.keys(), _parameter_names(cls))
             estimator._set_fitted_state(fitted, **options)
             estimator._check_loaded()
@@ -406,7 +413,7 @@ def _build(kind: Any, state: dict[str, Any]) -> Any:
         # An estimator starts with its defaults, for parameters that no file may set or that it
         # did not have in the version of scikit-learn which wrote the file.
         value = kind() if issubclass(kind, BaseEstimator) else kind.__new__(kind)
-        state = _without(state, LEFT_OUT)
+        state = {**getattr(kind, "_absent_from_files", {}), **_without(state, LEFT_OUT)}
         check_attributes(kind, state.keys() - _parameter_names(kind))
         if hasattr(value, "__setstate__"):  # scikit-learn's, which warns of other versions
             value.__setstate__(state)
@@ -436,6 +443,10 @@ def _parameter_names(kind: Any) -> set[str]:
 
 def _without(state: dict[str, Any], names: Container[str]) -> dict[str, Any]:
     return {name: value for name, value in state.items() if name not in names}
+
+
+def _only(state: dict[str, Any], names: Container[str]) -> dict[str, Any]:
+    return {name: value for name, value in state.items() if name in names}
 
 
 def _versions() -> dict[str, str]:

@@ -113,7 +113,8 @@ def test_bonds_are_there_and_change_nothing_for_those_who_ignore_them(small_set)
     plain = GraphSet.from_networkx(read_tu("MUTAG")[0])
     assert len(X.edge_labels) == 2 and plain.edge_label_ids is None
     assert X.features is None
-    for estimator in (LoFIClassifier(max_epochs=2, random_state=0), GraphKernelSVC()):
+    lofi, wl = LoFIClassifier(max_epochs=2, random_state=0), protocol.kernel_method("wl")
+    for estimator in (lofi, wl.estimator("MUTAG", {}, seed=0)):
         predict = "predict_proba" if hasattr(estimator, "predict_proba") else "decision_function"
         one, other = (getattr(clone(estimator).fit(graphs, y), predict)(graphs)
                       for graphs in (X, plain))  # fmt: skip

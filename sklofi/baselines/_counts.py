@@ -7,7 +7,7 @@ beyond them is what its layers are worth.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 import numpy as np
@@ -176,9 +176,6 @@ class BaseFingerprint(ReadsEdgeLabels, CountMachine):
             node_label=self.node_label,
             edge_label=self.edge_label,
         )
-
-    def _graph_attributes(self) -> dict[str, Hashable | None]:
-        return {**super()._graph_attributes(), "edge_label": self.edge_label}
 
 
 class BaseLabelHistogram(CountMachine):

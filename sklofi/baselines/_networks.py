@@ -12,12 +12,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from sklearn.utils._param_validation import Interval
 
-from sklofi._parameters import NOT_NEGATIVE, SHARE, ReadsEdgeLabels, choice, count, flag, parameter
+from sklofi._parameters import NOT_NEGATIVE, SHARE, choice, count, flag, parameter
 from sklofi._scaling import weighted_quantile
-from sklofi.graphs._graph_set import GraphSet
 from sklofi.nn._choices import POOLINGS
 from sklofi.nn._deep_multisets import DeepMultisets
 from sklofi.nn._dgcnn import DGCNN
@@ -28,9 +26,13 @@ from sklofi.nn._message_passing import GAT, GCN, GraphSAGE
 from sklofi.nn._sfa import SFAGNN
 from sklofi.nn._walk_filters import RWGNN, KerGNN
 from sklofi.training._dataset import GraphDataset
-from sklofi.training._edge_batches import EdgeDataset
-from sklofi.training._encoding import EdgeEncoder, NodeEncoder
-from sklofi.training._flat_estimator import FlatEstimator, width
+from sklofi.training._flat_estimator import (
+    FlatEstimator,
+    LabeledEdgesEstimator,
+    OptionalEdgeLabelsEstimator,
+    WeightedEdgesEstimator,
+    width,
+)
 from sklofi.training._tasks import NetworkClassifier, NetworkRegressor
 from sklofi.training._training_parameters import learning_rate
 
@@ -98,7 +100,7 @@ class DeepMultisetsRegressor(NetworkRegressor, BaseDeepMultisets):
     """A graph as the multiset of its nodes, without edges (Zaheer et al., 2017), for numbers."""
 
 
-class BaseGCN(Peer):
+class BaseGCN(Peer, WeightedEdgesEstimator):
     n_layers: int = _layers(default=3)
     n_hidden: int = width(default=64)
     dropout: float = _dropout(default=0.0)
@@ -115,7 +117,7 @@ class GCNRegressor(NetworkRegressor, BaseGCN):
     """Graph convolutional network (Kipf and Welling, 2017), for numbers."""
 
 
-class BaseGraphSAGE(Peer):
+class BaseGraphSAGE(Peer, OptionalEdgeLabelsEstimator, WeightedEdgesEstimator):
     n_layers: int = _layers(default=3)
     n_hidden: int = width(default=64)
     aggregation: str = choice(
@@ -135,7 +137,9 @@ class GraphSAGERegressor(NetworkRegressor, BaseGraphSAGE):
     """Sample and aggregate (Hamilton et al., 2017), with all neighbors, for numbers."""
 
 
-class BaseGIN(Peer):
+class IsomorphismPeer(Peer, WeightedEdgesEstimator):
+    """Base of GIN and of its variant."""
+
     n_layers: int = _layers(default=4)
     n_hidden: int = width(default=32)
     train_eps: bool = flag(
@@ -149,6 +153,8 @@ class BaseGIN(Peer):
     # Sums over graphs are large, and so are their gradients.
     lr: float = learning_rate(default=0.001)
 
+
+class BaseGIN(IsomorphismPeer, OptionalEdgeLabelsEstimator):
     _network = GIN
 
 
@@ -160,7 +166,7 @@ class GINRegressor(NetworkRegressor, BaseGIN):
     """Graph isomorphism network (Xu et al., 2019), for numbers."""
 
 
-class BaseSGIN(BaseGIN):
+class BaseSGIN(IsomorphismPeer):
     _network = SGIN
 
 
@@ -172,7 +178,7 @@ class SGINRegressor(NetworkRegressor, BaseSGIN):
     """(s)GIN, a GIN with an enlarged neighborhood (Di et al., 2020), for numbers."""
 
 
-class BaseGAT(Peer):
+class BaseGAT(Peer, OptionalEdgeLabelsEstimator):
     n_layers: int = _layers(default=3)
     n_hidden: int = width("Width of each head of a node's vector.", default=16)
     n_heads: int = count("Number of heads.", default=4)
@@ -190,7 +196,7 @@ class GATRegressor(NetworkRegressor, BaseGAT):
     """Graph attention network (Velickovic et al., 2018), for numbers."""
 
 
-class BaseECC(Peer, ReadsEdgeLabels):
+class BaseECC(Peer, LabeledEdgesEstimator):
     n_layers: int = _layers(default=3)
     n_hidden: int = width(default=32)
     n_edge_hidden: int = width("Hidden width of the perceptrons over edges.", default=16)
@@ -198,24 +204,6 @@ class BaseECC(Peer, ReadsEdgeLabels):
     pooling: str = _pooling(default="mean")
 
     _network = ECC
-    _saved_classes = (NodeEncoder, EdgeEncoder)
-
-    def _graph_attributes(self) -> dict[str, Any]:
-        return {**super()._graph_attributes(), "edge_label": self.edge_label}
-
-    def _learn_encoding(self, graphs: GraphSet, weight: NDArray[np.float64]) -> None:
-        super()._learn_encoding(graphs, weight)
-        # A GraphSet may have labels that are to be ignored.
-        self._edge_encoder = None if self.edge_label is None else EdgeEncoder.fit(graphs)
-
-    def _make_dataset(
-        self, graphs: GraphSet, encoder: NodeEncoder, **arguments: Any
-    ) -> EdgeDataset:
-        return EdgeDataset(graphs, encoder, edge_encoder=self._edge_encoder, **arguments)
-
-    def _architecture(self, training: GraphDataset) -> dict[str, Any]:
-        n_edge_features = 1 if self._edge_encoder is None else self._edge_encoder.n_columns
-        return {**super()._architecture(training), "n_edge_features": n_edge_features}
 
 
 class ECCClassifier(NetworkClassifier, BaseECC):
@@ -244,7 +232,7 @@ class SFAGNNRegressor(NetworkRegressor, BaseSFAGNN):
     """SFA-GNN (Bicciato et al., 2022), features aligned softly, a reconstruction, for numbers."""
 
 
-class BaseDGCNN(Peer):
+class BaseDGCNN(Peer, WeightedEdgesEstimator):
     n_layers: int = _layers(
         "Number of graph convolutions, without that of a single channel.", default=3
     )
@@ -331,8 +319,9 @@ class BaseRWGNN(Peer):
         kernels see little but the sizes of graphs.
         """
         weight = self.module_.inputs.weight
-        # A node has a one for its label, and standardized features.
-        norm = (1 + len(self._encoder.feature_mean)) ** 0.5
+        # A node has a one for each of its labels, and standardized features.
+        n_ones = 1 + len(self._encoder.structure)
+        norm = (n_ones + len(self._encoder.feature_mean)) ** 0.5
         with torch.no_grad():
             weight.mul_(INITIAL_SPREAD / (norm * weight.square().mean().sqrt()))
 

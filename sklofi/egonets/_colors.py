@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from sklofi.egonets._incidence import boolean_incidence
+from sklofi.egonets._members import Members, Relations, egonet_members
+from sklofi.egonets._structure import structure_columns
 from sklofi.graphs._graph_set import GraphSet
 from sklofi.graphs._segments import take_segments
 
@@ -17,15 +18,18 @@ from sklofi.graphs._segments import take_segments
 # costs more than it saves.
 WORTHWHILE_SHARE = 0.9
 
+PUBLISHED = Relations()
+
 
 @dataclass(frozen=True, eq=False)
 class ColorTable:
     """Graphs and egonets in terms of colors of nodes that a network cannot tell apart.
 
     At level 0 two nodes are of the same color if they have the same label and features;
-    at level ``l`` if their egonets hold the same number of nodes of each color of level
-    ``l - 1``. What layer ``l`` computes at a node depends on nothing else, so that it has
-    to be computed only once for each color.
+    at level ``l`` if their egonets hold the same number of members of each pair of a color
+    of level ``l - 1`` and a relation to the center. What layer ``l`` computes at a node
+    depends on nothing else, so that it has to be computed only once for each color. With
+    distances and edge labels as relations, these are the colors of Weisfeiler and Lehman.
 
     The colors of all levels are numbered through, level by level. Where the last two
     levels are the same partition, all deeper levels would be, too: a network of more
@@ -42,9 +46,16 @@ class ColorTable:
         A node of each color of level 0.
 
     member_offsets, members, member_counts : ndarray
-        The egonets of color ``c`` have ``member_counts[i]`` members of the color
+        The egonets of color ``c`` have ``member_counts[i]`` members of the pair
         ``members[i]``, for ``i`` from ``member_offsets[c]`` to ``member_offsets[c + 1]``.
         Colors of level 0 have none.
+
+    pair_offsets : ndarray of shape (n_levels,)
+        The first pair with a color of each level; the last level is in no pair.
+
+    pair_colors, pair_relations : ndarray of shape (n_pairs,) or None
+        The color and the relation of each pair, sorted by both. None if all relations are
+        alike: then pairs are colors.
 
     color_offsets, colors, color_counts : ndarray
         Graph ``g`` has ``color_counts[i]`` nodes of the color ``colors[i]`` of level
@@ -60,6 +71,9 @@ class ColorTable:
     color_offsets: NDArray[np.int64]
     colors: NDArray[np.int32]
     color_counts: NDArray[np.float32]
+    pair_offsets: NDArray[np.int64]
+    pair_colors: NDArray[np.int32] | None = None
+    pair_relations: NDArray[np.int32] | None = None
 
     @property
     def n_levels(self) -> int:
@@ -83,10 +97,21 @@ class ColorTable:
             color_offsets=color_offsets,
             colors=self.colors[: color_offsets[-1]],
             color_counts=self.color_counts[: color_offsets[-1]],
+            pair_offsets=self.pair_offsets[:n_levels],
+            pair_colors=_first(self.pair_colors, self.pair_offsets[n_levels - 1]),
+            pair_relations=_first(self.pair_relations, self.pair_offsets[n_levels - 1]),
         )
 
 
-def color_table(graphs: GraphSet, radius: int, n_layers: int, *, merge: bool = True) -> ColorTable:
+def color_table(
+    graphs: GraphSet,
+    radius: int,
+    n_layers: int,
+    relations: Relations = PUBLISHED,
+    *,
+    structure: tuple[str, ...] = (),
+    merge: bool = True,
+) -> ColorTable:
     """Return the colors of nodes that a network of so many layers cannot tell apart.
 
     The table is computed once and kept with the graphs.
@@ -102,6 +127,12 @@ def color_table(graphs: GraphSet, radius: int, n_layers: int, *, merge: bool = T
     n_layers : int
         Number of layers, the number of levels beyond level 0.
 
+    relations : Relations, default=PUBLISHED
+        What of the relations of members to the center is told apart; by default nothing.
+
+    structure : tuple of str, default=()
+        Structural descriptors of nodes that are told apart.
+
     merge : bool, default=True
         False puts every node into a color of its own, for networks that treat equal
         nodes differently, as dropout does.
@@ -110,21 +141,26 @@ def color_table(graphs: GraphSet, radius: int, n_layers: int, *, merge: bool = T
     -------
     table : ColorTable
     """
-    key = ("colors", radius, merge)
-    state = graphs.tables.get(key, lambda: _first_level(graphs, merge))
+    key = ("colors", radius, relations, structure, merge)
+    state = graphs.tables.get(key, lambda: _first_level(graphs, structure, merge))
     while state.table.n_levels <= n_layers and not state.is_stable:
-        state = _add_level(graphs, radius, state)
+        state = _add_level(graphs, egonet_members(graphs, radius, relations), state)
         graphs.tables.put(key, state)
     return state.table.first_levels(n_layers + 1)
 
 
-def node_colors(graphs: GraphSet, radius: int, n_layers: int) -> NDArray[np.int32]:
+def node_colors(
+    graphs: GraphSet,
+    radius: int,
+    n_layers: int,
+    relations: Relations = PUBLISHED,
+    structure: tuple[str, ...] = (),
+) -> NDArray[np.int32]:
     """Return the color of each node at the last level of a network of so many layers."""
-    egonets = boolean_incidence(graphs, radius)
-    color_of = _equal_nodes(graphs)
+    members = egonet_members(graphs, radius, relations)
+    color_of = _equal_nodes(graphs, structure)
     for _ in range(n_layers):
-        rows = count_colors(color_of[egonets.indices], egonets.indptr, int(color_of.max()) + 1)
-        color_of = distinct_rows(rows)
+        color_of = distinct_rows(_count_pairs(members, color_of)[0])
     return color_of
 
 
@@ -137,8 +173,9 @@ class _Refinement:
     is_stable: bool = False  # whether the last two levels are the same partition
 
 
-def _first_level(graphs: GraphSet, merge: bool) -> _Refinement:
-    color_of = _equal_nodes(graphs) if merge else np.arange(graphs.n_nodes, dtype=np.int32)
+def _first_level(graphs: GraphSet, structure: tuple[str, ...], merge: bool) -> _Refinement:
+    nodes = np.arange(graphs.n_nodes, dtype=np.int32)
+    color_of = _equal_nodes(graphs, structure) if merge else nodes
     representatives = first_positions(color_of)
     in_graphs = count_colors(color_of, graphs.node_offsets, len(representatives))
     table = ColorTable(
@@ -151,36 +188,66 @@ def _first_level(graphs: GraphSet, merge: bool) -> _Refinement:
         color_offsets=in_graphs.indptr.astype(np.int64),
         colors=in_graphs.indices.astype(np.int32),
         color_counts=in_graphs.data.astype(np.float32),
+        pair_offsets=np.zeros(1, dtype=np.int64),
     )
     return _Refinement(table, color_of)
 
 
-def _add_level(graphs: GraphSet, radius: int, state: _Refinement) -> _Refinement:
+def _add_level(graphs: GraphSet, members: Members, state: _Refinement) -> _Refinement:
     table, below = state.table, state.color_of
     first_below, first_new = table.level_offsets[-2:]
-    egonets = boolean_incidence(graphs, radius)
-    # Row v counts the colors in the egonet of node v.
-    rows = count_colors(below[egonets.indices], egonets.indptr, int(first_new - first_below))
-    color_of, is_stable = _partition(rows, below)
+    # Row v counts the pairs in the egonet of node v.
+    rows, colors, relations = _count_pairs(members, below)
+    color_of, is_stable = _partition(rows, below, int(first_new - first_below))
     rows = rows[first_positions(color_of)]
     in_graphs = count_colors(color_of, graphs.node_offsets, rows.shape[0])
+    first_pair = table.pair_offsets[-1]
     grown = ColorTable(
         n_graphs=table.n_graphs,
         level_offsets=np.append(table.level_offsets, first_new + rows.shape[0]),
         representatives=table.representatives,
         member_offsets=_append_offsets(table.member_offsets, rows.indptr),
-        members=_append(table.members, first_below + rows.indices),
+        members=_append(table.members, first_pair + rows.indices),
         member_counts=_append(table.member_counts, rows.data),
         color_offsets=_append_offsets(table.color_offsets, in_graphs.indptr),
         colors=_append(table.colors, first_new + in_graphs.indices),
         color_counts=_append(table.color_counts, in_graphs.data),
+        pair_offsets=np.append(table.pair_offsets, first_pair + rows.shape[1]),
     )
+    if relations is not None:
+        nothing = np.empty(0, dtype=np.int32)
+        colors_before = nothing if table.pair_colors is None else table.pair_colors
+        relations_before = nothing if table.pair_relations is None else table.pair_relations
+        grown = replace(
+            grown,
+            pair_colors=_append(colors_before, first_below + colors),
+            pair_relations=_append(relations_before, relations),
+        )
     return _Refinement(grown, color_of, is_stable)
 
 
-def _partition(rows: sp.csr_array, below: NDArray[np.int32]) -> tuple[NDArray[np.int32], bool]:
+def _count_pairs(
+    members: Members, color_of: NDArray[np.int32]
+) -> tuple[sp.csr_array, NDArray[np.integer], NDArray[np.integer] | None]:
+    """Return how much of each pair is in each egonet, and the color and relation of the pairs."""
+    n_colors = int(color_of.max()) + 1
+    pair_of, n_pairs = color_of[members.nodes], n_colors
+    colors, relations = np.arange(n_colors), None
+    if members.relations is not None:
+        n_relations = len(members.kinds)
+        codes = pair_of * np.int64(n_relations) + members.relations
+        pairs, pair_of = np.unique(codes, return_inverse=True)
+        colors, relations = np.divmod(pairs, n_relations)
+        n_pairs = len(pairs)
+    rows = count_colors(pair_of.astype(np.int32), members.offsets, n_pairs, members.weights)
+    return rows, colors, relations
+
+
+def _partition(
+    rows: sp.csr_array, below: NDArray[np.int32], n_below: int
+) -> tuple[NDArray[np.int32], bool]:
     """Return the colors of equal rows, and whether they are those of the level below."""
-    n_nodes, n_below = rows.shape
+    n_nodes = len(below)
     if n_below == n_nodes:  # every node has a color of its own and keeps it
         return below, True
     color_of = distinct_rows(rows)
@@ -211,9 +278,7 @@ def distinct_rows(rows: sp.csr_array) -> NDArray[np.int32]:
     """
     for attempt in range(100):  # the first suffices with a probability of almost 1
         factor = _hash_factors(rows.shape[1], attempt)
-        hashes = np.add.reduceat(
-            factor[rows.indices] * rows.data.astype(np.uint64), rows.indptr[:-1]
-        )
+        hashes = np.add.reduceat(factor[rows.indices] * _as_bits(rows.data), rows.indptr[:-1])
         _, first, color_of = np.unique(hashes, return_index=True, return_inverse=True)
         entries, offsets = take_segments(rows.indptr, first[color_of])
         if (
@@ -229,14 +294,22 @@ def _hash_factors(n_columns: int, attempt: int) -> NDArray[np.uint64]:
     return np.random.default_rng(attempt).integers(2**64, size=n_columns, dtype=np.uint64)
 
 
-def _equal_nodes(graphs: GraphSet) -> NDArray[np.int32]:
-    """Return the same color for nodes with the same label and the same features."""
+def _as_bits(counts: NDArray[Any]) -> NDArray[np.uint64]:
+    """Return numbers as integers, different ones for different numbers."""
+    if counts.dtype.kind == "f":
+        return (counts.astype(np.float64) + 0.0).view(np.uint64)  # -0.0 becomes 0.0
+    return counts.astype(np.uint64)
+
+
+def _equal_nodes(graphs: GraphSet, structure: tuple[str, ...] = ()) -> NDArray[np.int32]:
+    """Return the same color for nodes with the same label, structure and features."""
     n_nodes = graphs.n_nodes
     color_of = np.zeros(n_nodes, dtype=np.int32)
     if graphs.label_ids is not None:
         is_present = np.bincount(graphs.label_ids, minlength=len(graphs.labels)) > 0
         color_of = (np.cumsum(is_present, dtype=np.int32) - 1)[graphs.label_ids]
-    for column in () if graphs.features is None else graphs.features.T:
+    columns = [] if graphs.features is None else [*graphs.features.T]
+    for column in (*structure_columns(graphs, structure).T, *columns):
         values, value_of = np.unique(column, return_inverse=True)
         pairs = color_of * np.int64(len(values)) + value_of
         colors, inverse = np.unique(pairs, return_inverse=True)
@@ -247,12 +320,19 @@ def _equal_nodes(graphs: GraphSet) -> NDArray[np.int32]:
 
 
 def count_colors(
-    colors: NDArray[np.int32], offsets: NDArray[np.integer], n_colors: int
+    colors: NDArray[np.int32],
+    offsets: NDArray[np.integer],
+    n_colors: int,
+    weights: NDArray[np.float64] | None = None,
 ) -> sp.csr_array:
-    """Return how often each color occurs in each segment of a flat array."""
-    ones = np.ones(len(colors), dtype=np.int32)
+    """Return how often each color occurs in each segment of a flat array, or how much of it."""
+    ones = np.ones(len(colors), dtype=np.int32) if weights is None else weights
     counts = sp.csr_array((ones, colors, offsets), shape=(len(offsets) - 1, n_colors), copy=True)
     counts.sum_duplicates()
+    if weights is not None:
+        # In 32 bits sums of the same weights are the same, in whatever order they were added.
+        counts = counts.astype(np.float32)
+        counts.eliminate_zeros()
     return counts
 
 
@@ -261,6 +341,10 @@ def first_positions(color_of: NDArray[np.int32]) -> NDArray[np.int64]:
     positions = np.empty(color_of.max() + 1, dtype=np.int64)
     positions[color_of[::-1]] = np.arange(len(color_of))[::-1]
     return positions
+
+
+def _first(array: NDArray[Any] | None, n_items: int) -> NDArray[Any] | None:
+    return None if array is None else array[:n_items]
 
 
 def _append_offsets(offsets: NDArray[np.int64], new: NDArray[np.integer]) -> NDArray[np.int64]:

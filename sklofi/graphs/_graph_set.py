@@ -402,7 +402,9 @@ class GraphSet:
 
     def _compute_fingerprint(self) -> bytes:
         digest = hashlib.blake2b(digest_size=16)
-        structure = ("node_offsets", "edge_offsets", "neighbors")
+        structure = ["node_offsets", "edge_offsets", "neighbors"]
+        if self.directed.any():  # rings depend on it
+            structure.append("directed")
         edges = ("edge_label_ids", "edge_weights", "edge_vectors")
         for name in (*structure, "label_ids", "features", *edges):
             value = getattr(self, name)

@@ -25,6 +25,7 @@ from sklofi.inspection._fitted import check_mask, fitted_lofi
 from sklofi.inspection._quadrature import Floats, Integrals, Ints, integrate
 from sklofi.nn._lofi_autograd import NUMBERS_IN_CACHE, standardize
 from sklofi.nn._lofi_network import LoFINetwork
+from sklofi.nn._related_egonets import RelatedEgonets
 from sklofi.training._egonet_batches import EgonetBatch
 
 # What a member of an egonet takes, twice: column, count, and where it is copied from.
@@ -347,9 +348,13 @@ def _integrate(
     """Return integrals along the paths of all graphs of a batch."""
     offsets = batch.graphs[0].offsets.cpu()
     sizes = offsets.diff().numpy()
-    n_members = batch.egonets[0].offsets.cpu()[offsets].diff().numpy().astype(np.int64)
+    egonets = batch.egonets[0]
+    members = egonets.members if isinstance(egonets, RelatedEgonets) else egonets
+    n_members = members.offsets.cpu()[offsets].diff().numpy().astype(np.int64)
     n_hidden = module.layers[0].histogram.numel()  # type: ignore[operator]
-    numbers = sizes * n_hidden + n_members * NUMBERS_PER_MEMBER
+    # Where members stand in relations to the center, there is a row for each pair.
+    n_rows = n_members if isinstance(egonets, RelatedEgonets) else sizes
+    numbers = n_rows * n_hidden + n_members * NUMBERS_PER_MEMBER
     with torch.no_grad():
         none = batch.x.new_zeros(len(batch.x))
         outputs = module.layer_outputs(batch.x, batch.egonets, presence=none)

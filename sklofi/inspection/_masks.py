@@ -261,7 +261,8 @@ def _input_names(estimator: BaseLoFI, layer: int) -> list[str]:
     labels = [str(label) for label in estimator.node_labels_] or ["any node"]
     n_features = len(estimator._encoder.feature_mean)
     name = "feature" if estimator.node_features is None else str(estimator.node_features)
-    return labels + ([name] if n_features == 1 else [f"{name} {i}" for i in range(n_features)])
+    features = [name] if n_features == 1 else [f"{name} {i}" for i in range(n_features)]
+    return labels + features + estimator._encoder.structure_columns
 
 
 def best_egonets(estimator: Any, X: Any, layer: int = 0, mask: int = 0, k: int = 5) -> Bunch:

@@ -22,7 +22,7 @@ class GraphEstimator(SavedEstimator, ReadsNodeLabels, BaseEstimator, ABC):
 
     def _graph_attributes(self) -> dict[str, Hashable | None]:
         """Return the attributes of networkx graphs that are read."""
-        return {"node_label": self.node_label}
+        return {"node_label": self.node_label, "edge_label": getattr(self, "edge_label", None)}
 
     @contextmanager
     def _fitted_or_not_at_all(self) -> Iterator[None]:

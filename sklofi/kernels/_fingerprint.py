@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from sklofi._parameters import ReadsEdgeLabels, count
-from sklofi.egonets._rings import edges_once, smallest_rings
+from sklofi._parameters import count
+from sklofi.egonets._rings import edges_once, ring_sizes
 from sklofi.graphs._graph_set import GraphSet
-from sklofi.graphs._input import check_same_edge_labeling, has_edge_labels
 from sklofi.graphs._segments import segments_of
-from sklofi.graphs._warnings import warn_of_unknown_edge_labels
-from sklofi.kernels._labels import (
-    edge_label_columns,
-    edge_labels_of,
-    label_columns,
-    label_names,
-)
+from sklofi.kernels._labels import label_columns
 from sklofi.kernels._sparse_counts import count_codes, known_first
+from sklofi.kernels._vectorizer import EdgeLabelVectorizer
 from sklofi.kernels._wl import ColorVectorizer
 
 
@@ -44,7 +36,7 @@ def largest_ring() -> Any:
     )
 
 
-class FingerprintVectorizer(ReadsEdgeLabels, ColorVectorizer):
+class FingerprintVectorizer(EdgeLabelVectorizer, ColorVectorizer):
     """Counts of neighborhoods, bonds and rings, as a molecular fingerprint holds them.
 
     Three families of parts are counted, one after the other:
@@ -63,7 +55,7 @@ class FingerprintVectorizer(ReadsEdgeLabels, ColorVectorizer):
     See Also
     --------
     FingerprintClassifier : A linear machine on top of this.
-    WLVectorizer : Neighborhoods alone, and without the labels of edges.
+    WLVectorizer : The same neighborhoods, without bonds and rings.
 
     References
     ----------
@@ -104,44 +96,13 @@ class FingerprintVectorizer(ReadsEdgeLabels, ColorVectorizer):
             "ndarray of shape (n_ring_sizes,)",
             "The sizes of rings in the training graphs.",
         ),
-        "edge_labels_": ("list", "The labels of the edges of the training graphs."),
-        "has_edge_labels_": (
-            "bool or None",
-            "Whether the edges of the training graphs have labels; None if there are none.",
-        ),
     }
-    uses_edge_labels = True
 
     @property
     def _depth(self) -> int:
         return self.radius
 
-    def _graph_attributes(self) -> dict[str, Hashable | None]:
-        return {**super()._graph_attributes(), "edge_label": self.edge_label}
-
-    def _read(self, X: Any, *, is_training: bool = False) -> GraphSet:
-        graphs = super()._read(X, is_training=is_training)
-        if self.edge_label is None and graphs.edge_label_ids is not None:
-            graphs = replace(graphs, edge_label_ids=None, edge_labels=())
-        return graphs
-
-    def warn_of_unknown(self, graphs: GraphSet) -> None:
-        """Warn of labels of nodes and of edges that no training graph has.
-
-        Parameters
-        ----------
-        graphs : GraphSet
-            Other graphs.
-        """
-        super().warn_of_unknown(graphs)
-        if self.has_edge_labels_:  # otherwise labels of edges are refused, or ignored
-            warn_of_unknown_edge_labels(
-                graphs, self.edge_labels_, type(self).__name__, "does not count them"
-            )
-
     def _learn(self, graphs: GraphSet) -> sp.csr_array:
-        self.has_edge_labels_ = has_edge_labels(graphs)
-        self.edge_labels_ = edge_labels_of(graphs)
         self._largest_ring = self.max_ring
         neighborhoods = super()._learn(graphs)
         self.bonds_ = np.empty((0, 4), dtype=np.int64)
@@ -151,15 +112,10 @@ class FingerprintVectorizer(ReadsEdgeLabels, ColorVectorizer):
         return sp.hstack([neighborhoods, bonds, rings], format="csr")
 
     def _count(self, graphs: GraphSet) -> sp.csr_array:
-        check_same_edge_labeling(graphs, self.has_edge_labels_, type(self).__name__)
         parts = [super()._count(graphs), self._count_bonds(graphs)[0], self._count_rings(graphs)[0]]
         return known_first(
             parts, [int(self.n_colors_.sum()), len(self.bonds_), len(self.ring_sizes_)]
         )
-
-    def _edge_kinds(self, graphs: GraphSet) -> tuple[NDArray[np.int32], int]:
-        kinds, n_kinds = edge_label_columns(graphs, self.edge_labels_)
-        return kinds, max(n_kinds, len(self.edge_labels_))  # fewer where there are no edges
 
     def _count_bonds(self, graphs: GraphSet) -> tuple[sp.csr_array, NDArray[np.int64]]:
         """Return how often each graph has each bond: known bonds first, then the others."""
@@ -175,7 +131,8 @@ class FingerprintVectorizer(ReadsEdgeLabels, ColorVectorizer):
         start, end = label_of[source], label_of[target]
         swaps = ~is_directed & (end < start)  # a bond without direction reads both ways
         start, end = np.where(swaps, end, start), np.where(swaps, start, end)
-        bonds = np.stack([start, kind_of[edges], end, is_directed]).astype(np.int64)
+        kind = kind_of if isinstance(kind_of, int) else kind_of[edges]
+        bonds = np.stack(np.broadcast_arrays(start, kind, end, is_directed)).astype(np.int64)
         counts, codes = count_codes(
             np.asarray(np.ravel_multi_index(tuple(bonds), radices)),
             np.asarray(np.ravel_multi_index(tuple(self.bonds_.T), radices)),
@@ -186,9 +143,10 @@ class FingerprintVectorizer(ReadsEdgeLabels, ColorVectorizer):
 
     def _count_rings(self, graphs: GraphSet) -> tuple[sp.csr_array, NDArray[np.int64]]:
         """Return how many edges of each graph have a smallest ring of each size, and the sizes."""
-        source, sizes = smallest_rings(graphs, self._largest_ring)
-        graph_of = segments_of(graphs.node_offsets, source)
-        return count_codes(sizes, self.ring_sizes_, graph_of, len(graphs))
+        edges, source, _, _ = edges_once(graphs)
+        sizes = ring_sizes(graphs, self._largest_ring)[edges].astype(np.int64)
+        graph_of = segments_of(graphs.node_offsets, source[sizes > 0])
+        return count_codes(sizes[sizes > 0], self.ring_sizes_, graph_of, len(graphs))
 
     def _names(self) -> list[str]:
         labels, kinds = self._label_names(), self._kind_names()
@@ -200,8 +158,3 @@ class FingerprintVectorizer(ReadsEdgeLabels, ColorVectorizer):
         if len(set(bonds)) < len(bonds):  # labels that show what looks like a bond
             bonds = [f"{name}#{i}" for i, name in enumerate(bonds)]
         return [*super()._names(), *bonds, *(f"ring:{size}" for size in self.ring_sizes_.tolist())]
-
-    def _kind_names(self) -> list[str]:
-        if not self.has_edge_labels_:
-            return [""] * len(self.edge_labels_)
-        return [f"[{name}]" for name in label_names(self.edge_labels_)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
@@ -13,17 +13,31 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sklofi._memory import is_too_large, memory_size
-from sklofi._parameters import POSITIVE, count, flag, parameter
+from sklofi._parameters import POSITIVE, ReadsEdgeLabels, count, flag, parameter
 from sklofi._storage import CHECKS
-from sklofi.egonets._incidence import adjacency
+from sklofi.egonets._incidence import adjacency, neighbor_nodes
 from sklofi.graphs._graph_set import GraphSet
-from sklofi.graphs._input import as_graph_set, check_same_labeling
-from sklofi.graphs._warnings import warn_of_training, warn_of_unknown_labels
+from sklofi.graphs._input import (
+    as_graph_set,
+    check_same_edge_labeling,
+    check_same_labeling,
+    has_edge_labels,
+)
+from sklofi.graphs._warnings import (
+    warn_of_training,
+    warn_of_unknown_edge_labels,
+    warn_of_unknown_labels,
+)
 from sklofi.kernels._estimator import GraphEstimator
 from sklofi.kernels._gram import normalize_kernel
-from sklofi.kernels._labels import label_columns, labels_of
+from sklofi.kernels._labels import (
+    edge_label_columns,
+    edge_labels_of,
+    label_columns,
+    labels_of,
+)
 from sklofi.kernels._sparse_counts import known_first, number_codes
-from sklofi.kernels._vectorizer import GraphVectorizer
+from sklofi.kernels._vectorizer import EdgeLabelVectorizer
 
 # Pairs of nodes whose walks are counted together (32 MiB).
 PAIRS_TOGETHER = 2**22
@@ -49,14 +63,14 @@ REFERENCES = """\
    Efficient Alternatives", COLT, 2003."""
 
 
-class RandomWalkVectorizer(GraphVectorizer):
+class RandomWalkVectorizer(EdgeLabelVectorizer):
     """Counts of walks by the labels on their way.
 
-    Walks may turn back and visit nodes again; a walk of k steps has k + 1 labels. Counts
-    of walks of k steps are weighted with the square root of ``decay ** k``, so that the
-    inner product is the random-walk kernel [1]_ of labeled graphs, a geometric series
-    over pairs of walks with the same labels, up to a length of `n_steps`. For the whole
-    series see :class:`RandomWalkKernel`.
+    Walks may turn back and visit nodes again; a walk of k steps has k + 1 labels of nodes,
+    and k labels of edges where edges have them. Counts of walks of k steps are weighted
+    with the square root of ``decay ** k``, so that the inner product is the random-walk
+    kernel [1]_ of labeled graphs, a geometric series over pairs of walks with the same
+    labels, up to a length of `n_steps`. For the whole series see :class:`RandomWalkKernel`.
 
     Examples
     --------
@@ -85,7 +99,7 @@ class RandomWalkVectorizer(GraphVectorizer):
         return {"References": REFERENCES}
 
     def _learn(self, graphs: GraphSet) -> sp.csr_array:
-        nothing = np.empty((0, 2), dtype=np.int64)
+        nothing = np.empty((0, 3), dtype=np.int64)
         levels, self._walks = self._count_walks(graphs, [nothing] * self.n_steps)
         return sp.hstack(levels, format="csr", dtype=np.float64)
 
@@ -98,10 +112,12 @@ class RandomWalkVectorizer(GraphVectorizer):
     ) -> tuple[list[sp.csr_array], list[NDArray[np.int64]]]:
         """Return the weighted walks of each length in each graph, and what they are made of.
 
-        A walk is the label that it starts with, and the number of the shorter walk that
-        follows. Known walks keep their numbers, others get further ones.
+        A walk is the label that it starts with, the label of its first edge, and the number
+        of the shorter walk that follows. Known walks keep their numbers, others get further
+        ones.
         """
         label_of, n_labels = label_columns(graphs, self.labels_)
+        kind_of, n_kinds = self._edge_kinds(graphs)
         n_walks = n_labels
         steps = adjacency(graphs).astype(np.float64)
         # Entry (v, w): how many walks of the kind w start at node v.
@@ -113,15 +129,20 @@ class RandomWalkVectorizer(GraphVectorizer):
         walks: list[NDArray[np.int64]] = []
         for known in known_walks:
             _check_number_of_walks(graphs, steps @ np.diff(starts.indptr), len(walks) + 1)
-            starts = steps @ starts
+            radices = (n_labels, max(n_kinds, 1), n_walks)
+            _check_number_of_codes(radices, len(walks) + 1)
+            # A walk that goes on by an edge of the kind k is k * n_walks + its number.
+            starts, rest = _go_on(graphs, steps, kind_of, starts)
             first = np.repeat(label_of, np.diff(starts.indptr)).astype(np.int64)
+            known_first_labels, known_kinds, known_rest = _parts_of_walks(known)
             column, codes = number_codes(
-                first * n_walks + starts.indices, known[:, 0] * n_walks + known[:, 1]
+                first * (radices[1] * n_walks) + rest,
+                (known_first_labels * radices[1] + known_kinds) * n_walks + known_rest,
             )
             starts = sp.csr_array(
                 (starts.data, column, starts.indptr), shape=(graphs.n_nodes, len(codes))
             )
-            walks.append(np.column_stack(np.divmod(codes, n_walks)))
+            walks.append(np.column_stack(np.unravel_index(codes, radices)).astype(np.int64))
             n_walks = max(len(codes), 1)
             levels.append(self.decay ** (len(walks) / 2) * _sum_of_nodes(graphs, starts))
             if starts.nnz and not levels[-1].data.max() < MOST_WALKS:
@@ -133,22 +154,27 @@ class RandomWalkVectorizer(GraphVectorizer):
 
     def _names(self) -> list[str]:
         labels = longer = self._label_names()
+        # As bonds are named: a-b, or a-[1]-b.
+        links = [f"-{name}-" if name else "-" for name in self._kind_names()]
         names = list(labels)
         for walks in self._walks:
-            longer = [f"{labels[first]}-{longer[rest]}" for first, rest in walks.tolist()]
+            parts = zip(*(part.tolist() for part in _parts_of_walks(walks)), strict=True)
+            longer = [f"{labels[first]}{links[kind]}{longer[rest]}" for first, kind, rest in parts]
             names += longer
         return names
 
 
-class RandomWalkKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GraphEstimator):
+class RandomWalkKernel(
+    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ReadsEdgeLabels, GraphEstimator
+):
     """Random-walk kernel of labeled graphs: the whole geometric series.
 
     Sums ``decay ** k`` over all pairs of walks of k steps, one in each graph, that meet
-    the same labels on their way, for all k [1]_. Pairs of walks are walks in the product
-    graph, whose nodes are the pairs of nodes with the same label; the sum is found by
-    iterating ``f = 1 + decay * A f`` over all pairs of nodes of all graphs at once. That takes
-    time quadratic in the number of nodes: for larger sets, see
-    :class:`RandomWalkVectorizer`.
+    the same labels of nodes and of edges on their way, for all k [1]_. Pairs of walks are
+    walks in the product graph, whose nodes are the pairs of nodes with the same label and
+    whose edges are the pairs of edges with the same label; the sum is found by iterating
+    ``f = 1 + decay * A f`` over all pairs of nodes of all graphs at once. That takes time
+    quadratic in the number of nodes: for larger sets, see :class:`RandomWalkVectorizer`.
 
     Examples
     --------
@@ -177,6 +203,12 @@ class RandomWalkKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GraphE
     }
     _saved_classes = (GraphSet,)
     _set_last = "decay_"
+    _absent_from_files: ClassVar[dict[str, Any]] = {
+        "edge_label": None,
+        "_edge_labels": [None],
+        "_has_edge_labels": False,
+    }
+    uses_edge_labels = True
 
     @classmethod
     def _more_sections(cls) -> dict[str, str]:
@@ -199,8 +231,8 @@ class RandomWalkKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GraphE
             The fitted kernel.
         """
         with self._fitted_or_not_at_all():
-            graphs = as_graph_set(X, self.node_label, is_training=True)
-            warn_of_training(X, graphs, type(self).__name__, uses_edge_labels=False)
+            graphs = self._read(X, is_training=True)
+            warn_of_training(X, graphs, type(self).__name__, self.uses_edge_labels)
             return self._fit(graphs)
 
     def _fit(self, graphs: GraphSet) -> Self:
@@ -211,7 +243,8 @@ class RandomWalkKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GraphE
         decay = self.decay or 0.5 / max(radii.max() ** 2, 1)
         # Without the names of nodes, which may be anything and could not be saved.
         self._graphs = replace(graphs, node_names=None, edge_weights=None, edge_vectors=None)
-        self._labels = labels_of(graphs)
+        self._labels, self._edge_labels = labels_of(graphs), edge_labels_of(graphs)
+        self._has_edge_labels = has_edge_labels(graphs)
         self._largest_radius = radii.max()
         self._self = self._self_similarities(graphs, decay) if self.normalize else None
         self._n_steps(decay, radii, self._largest_radius)
@@ -249,7 +282,7 @@ class RandomWalkKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GraphE
         kernel : ndarray of shape (n_graphs, n_graphs)
             Similarities of all pairs of graphs.
         """
-        graphs = as_graph_set(graphs, self.node_label)
+        graphs = self._read(graphs)
         return self._fit(graphs).transform(graphs)
 
     def transform(self, X: Any) -> NDArray[np.float64]:
@@ -266,11 +299,14 @@ class RandomWalkKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GraphE
             Similarities of the graphs with the training graphs.
         """
         check_is_fitted(self)
-        graphs = as_graph_set(X, self.node_label)
-        check_same_labeling(graphs, self._graphs.label_ids is not None, type(self).__name__)
-        warn_of_unknown_labels(
-            graphs, self._labels, type(self).__name__, "finds no walk through their nodes"
-        )
+        graphs, name = self._read(X), type(self).__name__
+        check_same_labeling(graphs, self._graphs.label_ids is not None, name)
+        check_same_edge_labeling(graphs, self._has_edge_labels, name)
+        warn_of_unknown_labels(graphs, self._labels, name, "finds no walk through their nodes")
+        if self._has_edge_labels:
+            warn_of_unknown_edge_labels(
+                graphs, self._edge_labels, name, "finds no walk through their edges"
+            )
         _check_pairs_fit_memory(graphs, self._graphs)
         n_steps = self._n_steps(self.decay_, spectral_radii(graphs), self._largest_radius)
         rows = [
@@ -286,6 +322,10 @@ class RandomWalkKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GraphE
     @property
     def _n_features_out(self) -> int:  # a column for each training graph
         return len(self._graphs)
+
+    def _read(self, X: Any, *, is_training: bool = False) -> GraphSet:
+        """Return X as a set of graphs, with the labels that count."""
+        return as_graph_set(X, **self._graph_attributes(), is_training=is_training)
 
     def _n_steps(
         self,
@@ -318,20 +358,93 @@ class RandomWalkKernel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, GraphE
         singles = (graphs[[row]] for row in range(len(graphs)))
         return np.array([self._walks(g, g, decay, n_steps)[0, 0] for g in singles])
 
+    def _product_steps(
+        self, a: GraphSet, b: GraphSet
+    ) -> Callable[[NDArray[np.float64]], NDArray[np.float64]]:
+        """Return the function that adds values of pairs of nodes over all pairs of next nodes.
+
+        It multiplies with the adjacency of the product graph, of edges with the same label.
+        """
+        if a.edge_label_ids is None or b.edge_label_ids is None:  # or one has no edges
+            step_a, step_b = (adjacency(graphs).astype(np.float64) for graphs in (a, b))
+            return lambda values: (step_b @ (step_a @ values).T).T
+        steps_a, steps_b = (_steps_by_kind(graphs, self._edge_labels) for graphs in (a, b))
+        both = [(*steps_a[kind], *steps_b[kind]) for kind in steps_a if kind in steps_b]
+
+        def add_up(values: NDArray[np.float64]) -> NDArray[np.float64]:
+            sums = np.zeros_like(values)
+            for rows_a, step_a, rows_b, step_b in both:
+                sums[np.ix_(rows_a, rows_b)] += (step_b @ (step_a @ values).T).T
+            return sums
+
+        return add_up
+
     def _walks(self, a: GraphSet, b: GraphSet, decay: float, n_steps: int) -> NDArray[np.float64]:
         label_a, label_b = (label_columns(graphs, self._labels)[0] for graphs in (a, b))
         start = (label_a[:, None] == label_b).astype(np.float64)
-        step_a, step_b = (adjacency(graphs).astype(np.float64) for graphs in (a, b))
+        go_on = self._product_steps(a, b)
         walks, added, step = start.copy(), start, 0
         # Walks along directed edges may come to their growth rate later.
         while step < n_steps or added.sum() > WALK_PRECISION * walks.sum():
-            added = decay * start * (step_b @ (step_a @ added).T).T
+            added = decay * start * go_on(added)
             walks += added
             step += 1
             if not added.any():
                 break
         by_graph = np.add.reduceat(walks, a.node_offsets[:-1], axis=0)
         return np.add.reduceat(by_graph, b.node_offsets[:-1], axis=1)
+
+
+def _parts_of_walks(
+    walks: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the first labels of walks, the kinds of their first edges, and the shorter walks.
+
+    Files of former versions have no kinds.
+    """
+    kinds = walks[:, 1] if walks.shape[1] == 3 else np.zeros(len(walks), dtype=np.int64)
+    return walks[:, 0], kinds, walks[:, -1]
+
+
+def _go_on(
+    graphs: GraphSet,
+    steps: sp.csr_array,
+    kind_of: NDArray[np.int32] | int,
+    starts: sp.csr_array,
+) -> tuple[sp.csr_array, NDArray[np.integer]]:
+    """Return counts of walks that are a step longer, by their start, and the codes of entries.
+
+    `starts` has a row for each node and a column for each walk; `steps` is the adjacency. The
+    code of a walk that goes on with walk w by an edge of the kind k is ``k * n_walks + w``.
+    """
+    if isinstance(kind_of, int):
+        longer = steps @ starts
+        return longer, longer.indices
+    # The end of an edge is a node and a kind; each that occurs has a row of walks.
+    n_kinds = np.int64(kind_of.max(initial=0)) + 1
+    ends, end_of = np.unique(neighbor_nodes(graphs) * n_kinds + kind_of, return_inverse=True)
+    nodes, kinds = np.divmod(ends, n_kinds)
+    to_ends = sp.csr_array(
+        (np.ones(len(end_of)), end_of, graphs.edge_offsets), shape=(graphs.n_nodes, len(ends))
+    )
+    walks = starts[nodes]
+    codes = np.repeat(kinds, np.diff(walks.indptr)) * starts.shape[1] + walks.indices
+    # Columns for those that occur: many kinds times many walks are too many.
+    used, columns = np.unique(codes, return_inverse=True)
+    longer = to_ends @ sp.csr_array(
+        (walks.data, columns, walks.indptr), shape=(len(ends), len(used))
+    )
+    return longer, used[longer.indices]
+
+
+def _check_number_of_codes(radices: tuple[int, int, int], n_steps: int) -> None:
+    """Refuse walks that cannot be numbered: too many labels, times walks that may follow."""
+    n_labels, n_kinds, n_walks = radices
+    if n_labels * n_kinds * n_walks >= 2**62:
+        raise ValueError(
+            f"X has {n_labels:,} distinct node labels and {n_kinds:,} edge labels, too many to"
+            f" count walks of {n_steps} steps. Labels are categories; names of nodes are not."
+        )
 
 
 def _check_number_of_walks(graphs: GraphSet, n_kinds: NDArray[np.float64], n_steps: int) -> None:
@@ -356,6 +469,28 @@ def _sum_of_nodes(graphs: GraphSet, rows: sp.csr_array) -> sp.csr_array:
     )
     sums.sum_duplicates()
     return sums
+
+
+def _steps_by_kind(
+    graphs: GraphSet, known: list[Hashable]
+) -> dict[int, tuple[NDArray[np.int64], sp.csr_array]]:
+    """Return, for each label of edges, the nodes that such edges lead from, and the steps.
+
+    The steps are the rows of these nodes in the adjacency of edges with that label. Labels have
+    the numbers of :func:`edge_label_columns`.
+    """
+    kind_of, _ = edge_label_columns(graphs, known)
+    source = np.repeat(np.arange(graphs.n_nodes), np.diff(graphs.edge_offsets))
+    target = neighbor_nodes(graphs)
+    steps = {}
+    for kind in np.unique(kind_of).tolist():
+        edges = np.flatnonzero(kind_of == kind)
+        nodes, row = np.unique(source[edges], return_inverse=True)
+        matrix = sp.coo_array(
+            (np.ones(len(edges)), (row, target[edges])), shape=(len(nodes), graphs.n_nodes)
+        )
+        steps[kind] = nodes, matrix.tocsr()
+    return steps
 
 
 def spectral_radii(graphs: GraphSet) -> NDArray[np.float64]:

@@ -36,7 +36,8 @@ class ShortestPathVectorizer(UnaryVectorizer):
 
     For every ordered pair of different nodes of which the second can be reached from the
     first, the triplet (first label, second label, number of steps) is counted. The inner
-    product is the shortest-path kernel [1]_ of labeled graphs.
+    product is the shortest-path kernel [1]_ of labeled graphs. It is defined without labels
+    of edges: there may be several shortest paths, with different ones.
 
     References
     ----------

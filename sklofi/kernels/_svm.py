@@ -25,6 +25,7 @@ from sklofi._memory import is_too_large, memory_size
 from sklofi._parameters import (
     NOT_NEGATIVE,
     POSITIVE,
+    ReadsEdgeLabels,
     WeighsClasses,
     choice,
     count,
@@ -54,8 +55,8 @@ from sklofi.kernels._wl import VertexHistogramVectorizer, WLVectorizer
 GRAPH_KERNELS: dict[str, Callable[..., GraphVectorizer]] = {
     "wl": WLVectorizer,
     "wl-oa": lambda n_iter, **kwargs: WLVectorizer(n_iter, unary=True, **kwargs),
-    "vertex-histogram": lambda n_iter, **kwargs: VertexHistogramVectorizer(**kwargs),
-    "shortest-path": lambda n_iter, **kwargs: ShortestPathVectorizer(**kwargs),
+    "vertex-histogram": lambda n_iter, edge_label, **kwargs: VertexHistogramVectorizer(**kwargs),
+    "shortest-path": lambda n_iter, edge_label, **kwargs: ShortestPathVectorizer(**kwargs),
     "random-walk": RandomWalkVectorizer,
 }
 
@@ -78,7 +79,7 @@ LINEAR_ITERATIONS = 10_000
 LARGEST_C = 1e10
 
 
-class BaseKernelMachine(GraphMachine):
+class BaseKernelMachine(ReadsEdgeLabels, GraphMachine):
     """Base of the kernel machines: from graphs to kernel values."""
 
     kernel: Any = parameter(
@@ -89,13 +90,13 @@ class BaseKernelMachine(GraphMachine):
           intersection of the same colors;
         - "vertex-histogram": node labels alone, :class:`VertexHistogramVectorizer`;
         - "shortest-path": pairs of labels and their distance,
-          :class:`ShortestPathVectorizer`;
+          :class:`ShortestPathVectorizer`, which uses no edge labels;
         - "random-walk": walks by their labels, :class:`RandomWalkVectorizer`;
         - one of these vectorizers, or a :class:`RandomWalkKernel`, with parameters of its
-          own, which take the place of `node_label` as well;
+          own, which take the place of `node_label` and `edge_label` as well;
         - an object with the interface of GraKeL's kernels: `fit_transform` and
           `transform` that give kernel matrices. Graphs are converted for it, with their
-          node labels as integers;
+          node labels as integers and without edge labels;
         - a callable that takes two lists of networkx graphs, as they are in `X`, and
           returns the kernel matrix between them. A :class:`GraphSet` gives its graphs back
           without attributes that were not read, and with parallel edges only where their
@@ -163,6 +164,7 @@ class BaseKernelMachine(GraphMachine):
         ),
     }
     _set_last = "svm_"
+    _absent_from_files: ClassVar[dict[str, Any]] = {"edge_label": None}
     _saved_classes = (
         *(WLVectorizer, VertexHistogramVectorizer, ShortestPathVectorizer, RandomWalkVectorizer),
         *(RandomWalkKernel, GraphSet, SVC, SVR, LinearSVC, LinearSVR),
@@ -175,9 +177,10 @@ class BaseKernelMachine(GraphMachine):
 
     def _graph_attributes(self) -> dict[str, Hashable | None]:
         # Vectorizers have made their choice.
+        kernel = self._named_kernel() if isinstance(self.kernel, str) else self.kernel
         return {
-            "node_label": getattr(self.kernel, "node_label", self.node_label),
-            "edge_label": getattr(self.kernel, "edge_label", None),
+            "node_label": getattr(kernel, "node_label", self.node_label),
+            "edge_label": getattr(kernel, "edge_label", None),
         }
 
     def _fit_machine(self, X: Any, data: TrainingData) -> None:
@@ -190,7 +193,7 @@ class BaseKernelMachine(GraphMachine):
         kernel = self._make_kernel()
         if not isinstance(kernel, FunctionKernel):  # which sees the graphs as they are
             uses_edge_labels = getattr(kernel, "uses_edge_labels", False)
-            warn_of_training(X, graphs, type(self).__name__, uses_edge_labels)
+            warn_of_training(X, graphs, self._describe(kernel), uses_edge_labels)
         self.solver_ = self._choose_solver(kernel, X, graphs)
         self._features = self._shared = None
         if isinstance(kernel, FunctionKernel):
@@ -217,8 +220,7 @@ class BaseKernelMachine(GraphMachine):
     def _make_kernel(self) -> Any:
         """Return an unfitted object that gives features or kernel values."""
         if isinstance(self.kernel, str):
-            parameters = {"normalize": self.normalize, "node_label": self.node_label}
-            return GRAPH_KERNELS[self.kernel](self.n_iter, **parameters)
+            return self._named_kernel()
         if isinstance(self.kernel, type):
             raise TypeError(
                 f"kernel has to be an instance, got the class {self.kernel.__name__}:"
@@ -234,6 +236,18 @@ class BaseKernelMachine(GraphMachine):
         if hasattr(self.kernel, "fit_transform"):
             return GraKeLKernel(self.kernel)
         return FunctionKernel(self.kernel)
+
+    def _named_kernel(self) -> GraphVectorizer:
+        names = ("normalize", "node_label", "edge_label")
+        parameters = {name: getattr(self, name) for name in names}
+        return GRAPH_KERNELS[self.kernel](self.n_iter, **parameters)
+
+    def _describe(self, kernel: Any) -> str:
+        """Return the name for warnings, with the kernel's if that one uses no edge labels."""
+        name = type(self).__name__
+        if isinstance(self.kernel, str) and kernel.uses_edge_labels is False:
+            return f'{name}(kernel="{self.kernel}")'
+        return name
 
     def _choose_solver(self, kernel: Any, X: Any, graphs: GraphSet) -> str:
         """Return the solver to use, if it can take as many graphs."""
@@ -472,8 +486,8 @@ CHECKS[SVC] = CHECKS[SVR] = _check_svm
 
 def _networkx_graphs(X: Any, graphs: GraphSet) -> list[Any]:
     """Return the user's own graphs, as far as they are in a set that was made of them."""
-    if isinstance(X, GraphSet):  # with its edge labels, which kernels of ours do not read
-        taken = X.origin[0][graphs.origin[1]]
-        return (taken.without_labels() if graphs.label_ids is None else taken).to_networkx()
+    if isinstance(X, GraphSet):  # with all that it holds, though not with ignored node labels
+        whole = X.origin[0] if graphs.label_ids is not None else X.origin[0].without_labels()
+        return list(whole[graphs.origin[1]])
     X = check_graph_list(X)
     return [X[i] for i in graphs.origin[1]]

@@ -12,12 +12,26 @@ from sklearn.base import TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from sklofi._parameters import flag
+from sklofi._parameters import ReadsEdgeLabels, flag
 from sklofi.graphs._graph_set import GraphSet
-from sklofi.graphs._input import as_graph_set, check_same_labeling
-from sklofi.graphs._warnings import warn_of_training, warn_of_unknown_labels
+from sklofi.graphs._input import (
+    as_graph_set,
+    check_same_edge_labeling,
+    check_same_labeling,
+    has_edge_labels,
+)
+from sklofi.graphs._warnings import (
+    warn_of_training,
+    warn_of_unknown_edge_labels,
+    warn_of_unknown_labels,
+)
 from sklofi.kernels._estimator import GraphEstimator
-from sklofi.kernels._labels import label_names, labels_of
+from sklofi.kernels._labels import (
+    edge_label_columns,
+    edge_labels_of,
+    label_names,
+    labels_of,
+)
 from sklofi.kernels._sparse_counts import column_maxima, unary_counts, with_short_indices
 
 
@@ -122,8 +136,7 @@ class GraphVectorizer(TransformerMixin, GraphEstimator, auto_wrap_output_keys=No
         """
         self._validate_params()
         graphs = self._read(graphs)
-        self.has_labels_ = graphs.label_ids is not None
-        self.labels_ = labels_of(graphs)
+        self._learn_labels(graphs)
         counts = self._learn(graphs)
         self._largest = column_maxima(counts) if self._writes_unary else None
         vectors = self._scale(counts, counts.shape[1])
@@ -146,7 +159,7 @@ class GraphVectorizer(TransformerMixin, GraphEstimator, auto_wrap_output_keys=No
         """
         check_is_fitted(self)
         graphs = self._read(X)
-        check_same_labeling(graphs, self.has_labels_, type(self).__name__)
+        self._check_labels(graphs)
         self.warn_of_unknown(graphs)
         n_known = self.n_features_out_ if self._largest is None else len(self._largest)
         return self._scale(self._count(graphs), n_known)
@@ -207,6 +220,15 @@ class GraphVectorizer(TransformerMixin, GraphEstimator, auto_wrap_output_keys=No
         """Return X as a set of graphs, with the labels that count."""
         return as_graph_set(X, **self._graph_attributes(), is_training=is_training)
 
+    def _learn_labels(self, graphs: GraphSet) -> None:
+        """Remember the labels of the training graphs."""
+        self.has_labels_ = graphs.label_ids is not None
+        self.labels_ = labels_of(graphs)
+
+    def _check_labels(self, graphs: GraphSet) -> None:
+        """Check that other graphs have labels where the training graphs have them."""
+        check_same_labeling(graphs, self.has_labels_, type(self).__name__)
+
     def _label_names(self) -> list[str]:
         return label_names(self.labels_) if self.has_labels_ else ["o"]
 
@@ -236,3 +258,61 @@ class UnaryVectorizer(GraphVectorizer):
     @property
     def _writes_unary(self) -> bool:
         return self.unary
+
+
+class EdgeLabelVectorizer(ReadsEdgeLabels, GraphVectorizer):
+    """Base of the feature maps that use the labels of edges."""
+
+    _fitted_attributes: ClassVar[dict[str, tuple[str, str]]] = {
+        "edge_labels_": ("list", "The labels of the edges of the training graphs."),
+        "has_edge_labels_": (
+            "bool or None",
+            "Whether the edges of the training graphs have labels; None if there are none.",
+        ),
+    }
+    _absent_from_files: ClassVar[dict[str, Any]] = {
+        "edge_label": None,
+        "edge_labels_": [None],
+        "has_edge_labels_": False,
+    }
+    uses_edge_labels = True
+
+    def warn_of_unknown(self, graphs: GraphSet) -> None:
+        """Warn of labels of nodes and of edges that no training graph has.
+
+        Parameters
+        ----------
+        graphs : GraphSet
+            Other graphs.
+        """
+        super().warn_of_unknown(graphs)
+        # Where training had none, labels of edges are refused. Where they are not read, a
+        # caller may pass graphs that have them.
+        if self.has_edge_labels_ and self.edge_label is not None:
+            warn_of_unknown_edge_labels(
+                graphs, self.edge_labels_, type(self).__name__, "does not count them"
+            )
+
+    def _learn_labels(self, graphs: GraphSet) -> None:
+        super()._learn_labels(graphs)
+        self.has_edge_labels_ = has_edge_labels(graphs)
+        self.edge_labels_ = edge_labels_of(graphs)
+
+    def _check_labels(self, graphs: GraphSet) -> None:
+        super()._check_labels(graphs)
+        check_same_edge_labeling(graphs, self.has_edge_labels_, type(self).__name__)
+
+    def _edge_kinds(self, graphs: GraphSet) -> tuple[NDArray[np.int32] | int, int]:
+        """Return the number of each edge's label, known ones first, and how many there are.
+
+        The number is one for all if edges have no labels.
+        """
+        if graphs.edge_label_ids is None:
+            return 0, max(1, len(self.edge_labels_))  # more where there are no edges here
+        return edge_label_columns(graphs, self.edge_labels_)
+
+    def _kind_names(self) -> list[str]:
+        """Return what names of features say of each known label."""
+        if not self.has_edge_labels_:
+            return [""] * len(self.edge_labels_)
+        return [f"[{name}]" for name in label_names(self.edge_labels_)]

@@ -17,7 +17,7 @@ from sklofi.egonets._incidence import neighbor_nodes
 from sklofi.graphs._graph_set import GraphSet
 from sklofi.kernels._labels import label_columns
 from sklofi.kernels._sparse_counts import known_first
-from sklofi.kernels._vectorizer import UnaryVectorizer
+from sklofi.kernels._vectorizer import EdgeLabelVectorizer, UnaryVectorizer
 
 # Names of features that would be longer are cut short.
 LONGEST_NAME = 100
@@ -101,15 +101,16 @@ class ColorVectorizer(UnaryVectorizer):
         return names
 
 
-class WLVectorizer(ColorVectorizer):
+class WLVectorizer(EdgeLabelVectorizer, ColorVectorizer):
     """Counts of Weisfeiler-Lehman colors.
 
     A node's first color is its label. In each iteration its new color is its present
     one together with the multiset of its neighbors' (in a directed graph, of its
     successors'), so that a color of iteration k describes everything within k steps that
-    a walker could see. The inner product of two vectors of counts is the
-    Weisfeiler-Lehman subtree kernel [1]_; with `unary=True` it is the Weisfeiler-Lehman
-    optimal assignment kernel [2]_.
+    a walker could see. Where edges have labels, it is the multiset of pairs of the
+    label of the edge and the color of the neighbor. The inner product of two vectors of
+    counts is the Weisfeiler-Lehman subtree kernel [1]_; with `unary=True` it is the
+    Weisfeiler-Lehman optimal assignment kernel [2]_.
 
     Colors are found by hashing and then verified entry by entry, so that two different
     neighborhoods cannot end in the same column. Columns are ordered by iteration, labels
@@ -118,6 +119,7 @@ class WLVectorizer(ColorVectorizer):
     See Also
     --------
     GraphKernelSVC : A kernel machine on top of this.
+    FingerprintVectorizer : The same colors, with bonds and rings.
 
     References
     ----------
@@ -138,6 +140,9 @@ class WLVectorizer(ColorVectorizer):
     array([[2., 1., 1., 2.]])
     >>> vectorizer.get_feature_names_out().tolist()
     ['0:H', '0:O', '1:O(2*H)', '1:H(O)']
+    >>> nx.set_edge_attributes(water, "single", "label")
+    >>> vectorizer.fit([water]).get_feature_names_out().tolist()
+    ['0:H', '0:O', '1:O(2*[single]H)', '1:H([single]O)']
     """
 
     n_iter: int = count(

@@ -14,6 +14,7 @@ from ._lofi_network import LoFINetwork as LoFINetwork
 from ._message_passing import GAT as GAT
 from ._message_passing import GCN as GCN
 from ._message_passing import GraphSAGE as GraphSAGE
+from ._related_egonets import RelatedEgonets as RelatedEgonets
 from ._sfa import SFAGNN as SFAGNN
 from ._stacked import StackedNetwork as StackedNetwork
 from ._walk_filters import RWGNN as RWGNN

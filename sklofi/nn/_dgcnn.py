@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from sklofi.nn._edges import average_messages
 from sklofi.nn._flat import FlatGraphs, Perceptron
 from sklofi.nn._pyg import PyGNetwork
 
@@ -40,7 +41,8 @@ class DGCNN(PyGNetwork):
     :math:`H`, the largest first, ties by the channel before it, and so on; the first
     ``n_sorted`` are kept, with rows of zeros where a graph has fewer. A linear map of each row
     with ReLU, the maximum of pairs of rows, and a convolution over windows of five rows with
-    ReLU give the vector of the graph; a perceptron gives the outputs.
+    ReLU give the vector of the graph; a perceptron gives the outputs. If edges have weights,
+    they are the entries of :math:`A`, and the average is weighted.
 
     Parameters
     ----------
@@ -130,12 +132,18 @@ class DGCNN(PyGNetwork):
         """
         from torch_geometric.utils import add_self_loops
 
-        edge_index, _ = add_self_loops(graphs.edge_index, num_nodes=len(graphs.x))
+        n_nodes = len(graphs.x)
+        weight = None if graphs.edge_weight is None else graphs.edge_weight.double()
+        edge_index, weight = add_self_loops(graphs.edge_index, weight, 1.0, n_nodes)
         x = graphs.x.double()
         outputs = []
         for layer in self.layers:
             x = F.linear(x, *(parameter.double() for parameter in layer.parameters()))
-            x = torch.tanh(self.average(x, edge_index))
+            if weight is None:
+                x = torch.tanh(self.average(x, edge_index))
+            else:
+                messages = x.index_select(0, edge_index[0])
+                x = torch.tanh(average_messages(messages, edge_index[1], n_nodes, weight))
             outputs.append(x)
         return torch.cat(outputs, 1)
 

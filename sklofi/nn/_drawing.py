@@ -7,11 +7,14 @@ neighborhoods alone.
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import Tensor
 
 from sklofi.nn._count_matrix import CountMatrix
 from sklofi.nn._lofi_autograd import NUMBERS_IN_CACHE
+from sklofi.nn._related_egonets import RelatedEgonets
 
 
 def draw(
@@ -54,11 +57,22 @@ def first_keys(x: Tensor) -> Tensor:
     return torch.cat([torch.sin(directions * (1 + piece.double())).sum(1) for piece in pieces])
 
 
-def next_keys(keys: Tensor, egonets: CountMatrix) -> Tensor:
-    """Return numbers that differ where egonets do, from those of their members.
+def member_keys(keys: Tensor, egonets: CountMatrix | RelatedEgonets) -> Tensor:
+    """Return numbers that differ where members do, from those of nodes."""
+    if isinstance(egonets, CountMatrix):
+        return keys
+    of_kinds = first_keys(egonets.vectors)
+    # An irrational factor, so that no node in one relation looks like another in another.
+    return torch.sin(keys[egonets.nodes]) + math.e * of_kinds[egonets.kinds(len(keys))]
+
+
+def next_keys(keys: Tensor, egonets: CountMatrix | RelatedEgonets) -> Tensor:
+    """Return numbers that differ where egonets do, from those of nodes.
 
     A mean and a small factor, so that rounding does not grow from layer to layer.
     """
-    sums = egonets.sum_rows(torch.stack([torch.sin(keys), torch.ones_like(keys)], dim=1))
+    keys = member_keys(keys, egonets)
+    members = egonets if isinstance(egonets, CountMatrix) else egonets.members
+    sums = members.sum_rows(torch.stack([torch.sin(keys), torch.ones_like(keys)], dim=1))
     total, size = sums.unbind(1)
     return 3 * total / size.clamp_min(1) + torch.sin(size)

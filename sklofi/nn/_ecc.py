@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from sklofi.nn._edges import edge_inputs
 from sklofi.nn._flat import FlatGraphs, Perceptron
 from sklofi.nn._norm import Norm
 from sklofi.nn._stacked import StackedNetwork, widths
@@ -141,6 +142,7 @@ class ECC(StackedNetwork):
         ]
         output = Perceptron(n_hidden, n_hidden, n_outputs, dropout)
         super().__init__(layers, output, dropout=dropout, pooling=pooling)
+        self.n_edge_features = n_edge_features
         n_filtered = (min(n_edge_features, n_edge_hidden) + 1) * n_hidden
         self.numbers_per_node = n_filtered + 6 * n_layers * n_hidden
         is_mixed = n_edge_features > n_edge_hidden
@@ -150,7 +152,5 @@ class ECC(StackedNetwork):
 
     def edges(self, graphs: FlatGraphs) -> tuple[Tensor | None, ...]:
         # Edges, the features of each kind of edge, the kind of each edge, and weights of nodes.
-        features, kinds = graphs.edge_features, graphs.edge_kinds
-        if features is None or kinds is None:
-            features, kinds = graphs.x.new_ones(1, 1), torch.zeros_like(graphs.edge_index[0])
+        features, kinds = edge_inputs(graphs, self.n_edge_features)
         return graphs.edge_index, features, kinds, graphs.node_weight()

@@ -52,6 +52,9 @@ class FlatGraphs:
     weight : Tensor of shape (n_graphs,), default=None
         How much each graph counts; by default all count the same.
 
+    edge_weight : Tensor of shape (n_edges,), default=None
+        The weight of each edge, for networks that use it; by default there are none.
+
     Examples
     --------
     >>> import torch
@@ -69,6 +72,7 @@ class FlatGraphs:
     edge_features: Tensor | None = None  # (n_kinds, n_edge_features): of each kind of edge
     edge_kinds: Tensor | None = None  # (n_edges,): rows of edge_features
     weight: Tensor | None = None  # (n_graphs,): how much each graph counts; None: all the same
+    edge_weight: Tensor | None = None  # (n_edges,): None if edges have no weights, or not to use
 
     def node_weight(self) -> Tensor | None:
         """Return how much each node counts: as much as its graph.
@@ -118,6 +122,7 @@ class FlatGraphs:
             None if self.edge_features is None else self.edge_features.to(device),
             None if self.edge_kinds is None else self.edge_kinds.to(device),
             None if self.weight is None else self.weight.to(device),
+            None if self.edge_weight is None else self.edge_weight.to(device),
         )
 
 

@@ -5,14 +5,20 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from sklofi.nn._edges import edge_inputs, labeled_messages, sum_messages
 from sklofi.nn._flat import FlatGraphs, drop
-from sklofi.nn._norm import Norm
+from sklofi.nn._norm import Norm, cut
 from sklofi.nn._pyg import PyGNetwork
 from sklofi.nn._stacked import ALL, StackedNetwork, widths
 
 
 def count_returns(graphs: FlatGraphs) -> Tensor:
-    """How many walks of two steps lead from a node back to it, of shape (n_nodes, 1)."""
+    """How many walks of two steps lead from a node back to it, of shape (n_nodes, 1).
+
+    If edges have weights, a walk counts as the product of its two.
+    """
+    if graphs.edge_weight is not None:
+        return weigh_returns(graphs, graphs.edge_weight)
     n_nodes = len(graphs.x)
     source, target = graphs.edge_index
     names = (source * n_nodes + target).sort().values
@@ -20,6 +26,20 @@ def count_returns(graphs: FlatGraphs) -> Tensor:
     n_back = torch.searchsorted(names, back, right=True) - torch.searchsorted(names, back)
     n_returns = graphs.x.new_zeros(n_nodes)
     return n_returns.index_add(0, target, n_back.to(graphs.x.dtype))[:, None]
+
+
+def weigh_returns(graphs: FlatGraphs, edge_weight: Tensor) -> Tensor:
+    """The sum of the products of weights along these walks, of shape (n_nodes, 1)."""
+    n_nodes = len(graphs.x)
+    source, target = graphs.edge_index
+    names, row = (source * n_nodes + target).unique(return_inverse=True)
+    weight_of_name = edge_weight.new_zeros(len(names)).index_add(0, row, edge_weight)
+    back = target * n_nodes + source
+    row_back = torch.searchsorted(names, back).clamp(max=len(names) - 1)
+    is_there = names[row_back] == back
+    weight_back = torch.where(is_there, weight_of_name[row_back], 0)
+    returns = graphs.x.new_zeros(n_nodes)
+    return returns.index_add(0, target, edge_weight * weight_back)[:, None]
 
 
 class NormedPerceptron(nn.Sequential):
@@ -32,11 +52,16 @@ class NormedPerceptron(nn.Sequential):
 
 
 class GINLayer(nn.Module):
-    """A GIN convolution whose update is a perceptron with batch normalization."""
+    """A GIN convolution whose update is a perceptron with batch normalization.
+
+    With edge features it is GINE: a message is the ReLU of the node and a linear map of the edge.
+    """
 
     eps: Tensor
 
-    def __init__(self, n_inputs: int, n_hidden: int, train_eps: bool) -> None:
+    def __init__(
+        self, n_inputs: int, n_hidden: int, train_eps: bool, n_edge_features: int = 0
+    ) -> None:
         from torch_geometric.nn import SimpleConv
 
         super().__init__()
@@ -52,12 +77,28 @@ class GINLayer(nn.Module):
             self.eps = nn.Parameter(torch.zeros(1))
         else:
             self.register_buffer("eps", torch.zeros(1))
+        if n_edge_features:
+            self.lin = nn.Linear(n_edge_features, n_inputs)  # as GINEConv calls it
 
     def reset_parameters_(self, generator: torch.Generator | None = None) -> None:
         self.eps.zero_()
 
-    def forward(self, x: Tensor, edge_index: Tensor, weight: Tensor | None = None) -> Tensor:
-        near = self.neighbors(x, edge_index)  # (n_nodes, n_inputs)
+    def forward(
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        weight: Tensor | None = None,
+        edge_weight: Tensor | None = None,
+        edge_features: Tensor | None = None,
+        edge_kinds: Tensor | None = None,
+    ) -> Tensor:
+        near: Tensor  # (n_nodes, n_inputs)
+        if edge_features is None or edge_kinds is None:
+            near = self.neighbors(x, edge_index, edge_weight)
+        else:
+            source, target = edge_index
+            messages = labeled_messages(x, source, self.lin(edge_features), edge_kinds)
+            near = sum_messages(messages, target, len(x), edge_weight)
         updated: Tensor = self.nn(near + (1 + self.eps) * x, weight)  # (n_nodes, n_hidden)
         return updated
 
@@ -88,10 +129,17 @@ class GIN(PyGNetwork, StackedNetwork):
     on the scores of each layer, where a single output of a regression would be dropped as a
     whole.
 
+    If edges have weights, the sum over neighbors is weighted. With edge features, the network
+    is GINE: in place of :math:`h_u` a neighbor sends
+    :math:`\mathrm{ReLU}(h_u + V_k e_{uv} + c_k)`, as in ``GINEConv`` of PyTorch Geometric.
+
     Parameters
     ----------
     n_features, n_outputs : int
         Width of nodes and of outputs.
+
+    n_edge_features : int, default=0
+        Width of edges; 0 if their features are not read.
 
     n_layers : int, default=4
         Number of convolutions.
@@ -111,7 +159,8 @@ class GIN(PyGNetwork, StackedNetwork):
     References
     ----------
     K. Xu, W. Hu, J. Leskovec, S. Jegelka, How Powerful are Graph Neural Networks?,
-    ICLR 2019.
+    ICLR 2019; W. Hu, B. Liu, J. Gomes, M. Zitnik, P. Liang, V. Pande, J. Leskovec,
+    Strategies for Pre-training Graph Neural Networks, ICLR 2020 (edge features).
 
     Examples
     --------
@@ -133,6 +182,7 @@ class GIN(PyGNetwork, StackedNetwork):
         n_features: int,
         n_outputs: int,
         *,
+        n_edge_features: int = 0,
         n_layers: int = 4,
         n_hidden: int = 32,
         train_eps: bool = False,
@@ -140,15 +190,21 @@ class GIN(PyGNetwork, StackedNetwork):
         pooling: str = "sum",
     ) -> None:
         layers = [
-            self.layer_class(*width, train_eps) for width in widths(n_features, n_hidden, n_layers)
+            self.layer_class(*width, train_eps, n_edge_features)
+            for width in widths(n_features, n_hidden, n_layers)
         ]
         output = Readout(n_features + n_layers * n_hidden, n_outputs)
         super().__init__(layers, output, dropout=dropout, pooling=pooling)
         self.numbers_per_node = 3 * n_features + 10 * n_layers * n_hidden
+        self.n_edge_features = n_edge_features
         self.numbers_per_edge = max(n_features, n_hidden)
+        if n_edge_features:  # keeps the messages
+            self.numbers_per_edge += n_features + (n_layers - 1) * n_hidden
 
     def edges(self, graphs: FlatGraphs) -> tuple[Tensor | None, ...]:
-        return graphs.edge_index, graphs.node_weight()
+        # Edges, weights of nodes and of edges, features of kinds of edges, and these kinds.
+        features, kinds = edge_inputs(graphs, self.n_edge_features)
+        return graphs.edge_index, graphs.node_weight(), graphs.edge_weight, features, kinds
 
     def head(self, embedding: Tensor, generator: torch.Generator | None = None) -> Tensor:
         outputs: Tensor = self.output(drop(embedding, self.dropout, self.training, generator))
@@ -159,11 +215,20 @@ class SGINLayer(GINLayer):
     """A GIN convolution over neighbors and their neighbors."""
 
     def forward(  # type: ignore[override]
-        self, x: Tensor, edge_index: Tensor, n_returns: Tensor, weight: Tensor | None = None
+        self,
+        x: Tensor,
+        edge_index: Tensor,
+        n_returns: Tensor,
+        weight: Tensor | None = None,
+        edge_weight: Tensor | None = None,
     ) -> Tensor:
-        near = self.neighbors(x, edge_index)  # (n_nodes, n_inputs)
+        near = self.neighbors(x, edge_index, edge_weight)  # (n_nodes, n_inputs)
         # All walks of two steps, without those that lead back to where they began.
-        far = self.neighbors(near, edge_index) - n_returns * x
+        if edge_weight is None:
+            far = self.neighbors(near, edge_index) - n_returns * x
+        else:  # products of two weights may be too large for 32 bits
+            near = cut(near)
+            far = cut(self.neighbors(near, edge_index, edge_weight)) - cut(n_returns * x)
         updated: Tensor = self.nn((1 + self.eps) * x + near + far, weight)  # (n_nodes, n_hidden)
         return updated
 
@@ -182,8 +247,9 @@ class SGIN(GIN):
         \Bigr) \Bigr)
 
     or :math:`A + A^2 - \mathrm{diag}(A^2)` in place of :math:`A`, as in the code of the
-    authors: a node that is reached in several ways counts several times. The rest is
-    :class:`GIN`.
+    authors: a node that is reached in several ways counts several times. If edges have
+    weights, they are the entries of :math:`A`. The rest is :class:`GIN`; but for edge features,
+    which powers of :math:`A` do not have.
 
     Parameters
     ----------
@@ -222,6 +288,28 @@ class SGIN(GIN):
 
     layer_class = SGINLayer
 
+    def __init__(
+        self,
+        n_features: int,
+        n_outputs: int,
+        *,
+        n_layers: int = 4,
+        n_hidden: int = 32,
+        train_eps: bool = False,
+        dropout: float = 0.5,
+        pooling: str = "sum",
+    ) -> None:
+        super().__init__(
+            n_features,
+            n_outputs,
+            n_layers=n_layers,
+            n_hidden=n_hidden,
+            train_eps=train_eps,
+            dropout=dropout,
+            pooling=pooling,
+        )
+
     def edges(self, graphs: FlatGraphs) -> tuple[Tensor | None, ...]:
-        # Edges, how many walks of two steps lead back to each node, and weights of nodes.
-        return graphs.edge_index, count_returns(graphs), graphs.node_weight()
+        # Edges, how many walks of two steps lead back to each node, weights of nodes, of edges.
+        n_returns = count_returns(graphs)
+        return graphs.edge_index, n_returns, graphs.node_weight(), graphs.edge_weight

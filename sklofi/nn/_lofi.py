@@ -10,8 +10,9 @@ from torch.nn import functional as F
 
 from sklofi.nn._choices import HISTOGRAM_KERNELS, check_choice
 from sklofi.nn._count_matrix import CountMatrix
-from sklofi.nn._drawing import draw, next_keys
-from sklofi.nn._lofi_autograd import fast_lofi
+from sklofi.nn._drawing import draw, member_keys, next_keys
+from sklofi.nn._lofi_autograd import Egonets, LayerParameters, fast_lofi
+from sklofi.nn._related_egonets import RelatedEgonets
 
 # Cosines lie in [-1, 1]: at a temperature of 1 a node would start out spread almost
 # evenly over the words, and histograms would hold little but the size of an egonet.
@@ -21,6 +22,10 @@ INITIAL_TEMPERATURE = 5.0
 # How far from the data it was drawn from a parameter starts, as a share of its size: masks
 # that were drawn from the same egonet have to be able to part.
 INITIAL_NOISE = 0.5
+
+# How much larger the logit of a word starts for the relation of the member that it was drawn
+# from than for others.
+INITIAL_PREFERENCE = 2.0
 
 
 def tensor_options(generator: torch.Generator | None, dtype: torch.dtype | None) -> dict[str, Any]:
@@ -45,6 +50,19 @@ class LoFILayer(nn.Module):
     ``kernel="intersection"`` (which is :math:`\sum_i \min(h_i, f_i)`), and
     :math:`K(h, f) = 1 - \tfrac12 |h - f|_1` for ``kernel="l1"``.
 
+    This is the published layer, which is blind to what a member is to the center. With
+    `n_relations`, a member :math:`u` stands in a relation to the center :math:`v`, which is
+    a vector :math:`r_{uv}` (a unit vector, if relations are categories), and a mask has an
+    offset for each word and relation:
+
+    .. math::
+        s(x_u, r_{uv})_i &= \mathrm{softmax}_i
+        \bigl( t_j \cos(x_u, w_i) + \langle b_{j,i}, r_{uv} \rangle \bigr) \\
+        h_v &= \sum_{u \in N_v} a_{uv} \, s(x_u, r_{uv})
+
+    where :math:`a_{uv}` is how much the member counts: how often it occurs, or the weight
+    of an edge.
+
     Parameters
     ----------
     n_features : int
@@ -58,6 +76,9 @@ class LoFILayer(nn.Module):
 
     kernel : {"l1", "intersection"}, default="l1"
         How histograms are compared.
+
+    n_relations : int, default=0
+        Width of the vectors of relations; 0 is the published layer.
 
     generator : torch.Generator, default=None
         Source of the initial values, on the device where they start; None is torch's global
@@ -78,6 +99,13 @@ class LoFILayer(nn.Module):
     temperature : Parameter of shape (n_masks,)
         How sharply nodes are assigned to words.
 
+    offset : Parameter of shape (n_masks, n_words, n_relations) or None
+        What a relation adds to the logits of the words; None without relations.
+
+    See Also
+    --------
+    RelatedEgonets : Egonets whose members have relations to the center.
+
     Examples
     --------
     >>> import torch
@@ -96,6 +124,7 @@ class LoFILayer(nn.Module):
         n_words: int,
         kernel: str = "l1",
         *,
+        n_relations: int = 0,
         generator: torch.Generator | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
@@ -106,6 +135,9 @@ class LoFILayer(nn.Module):
         self.dictionary = nn.Parameter(torch.empty(n_masks, n_words, n_features, **options))
         self.histogram = nn.Parameter(torch.empty(n_masks, n_words, **options))
         self.temperature = nn.Parameter(torch.empty(n_masks, **options))
+        self.offset = None
+        if n_relations:
+            self.offset = nn.Parameter(torch.empty(n_masks, n_words, n_relations, **options))
         self.reset_parameters(generator)
 
     @torch.no_grad()
@@ -121,12 +153,14 @@ class LoFILayer(nn.Module):
         self.dictionary.normal_(generator=generator)
         self.histogram.uniform_(0, 2 / n_words, generator=generator)
         self.temperature.fill_(INITIAL_TEMPERATURE)
+        if self.offset is not None:
+            self.offset.normal_(0, INITIAL_NOISE, generator=generator)
 
     @torch.no_grad()
     def start_at_data_(
         self,
         x: Tensor,
-        egonets: CountMatrix,
+        egonets: Egonets,
         egonet_counts: Tensor,
         keys: Tensor,
         generator: torch.Generator | None = None,
@@ -134,14 +168,15 @@ class LoFILayer(nn.Module):
         """Start words near nodes, and learned histograms near egonets, of given graphs.
 
         Histograms drawn from nowhere can be far from all egonets, which may have dozens
-        of members, and then compare nothing but sizes.
+        of members, and then compare nothing but sizes. A word that starts near a member
+        also starts with a preference for the relation of that member.
 
         Parameters
         ----------
         x : Tensor of shape (n_nodes, n_features)
             Features of nodes, or of classes of equal nodes.
 
-        egonets : CountMatrix of shape (n_egonets, n_nodes)
+        egonets : CountMatrix of shape (n_egonets, n_nodes), or RelatedEgonets
             Egonets in terms of their members.
 
         egonet_counts : Tensor of shape (n_egonets,)
@@ -154,23 +189,38 @@ class LoFILayer(nn.Module):
             Source of what is drawn; None is torch's global generator.
         """
         n_masks, _, n_features = self.dictionary.shape
-        member_counts = egonets.column_sums(egonet_counts, len(x))
-        words = x[draw(member_counts, keys, self.histogram.numel(), generator)]
+        members = egonets if isinstance(egonets, CountMatrix) else egonets.members
+        of_members = x if isinstance(egonets, CountMatrix) else x[egonets.nodes]
+        member_counts = members.column_sums(egonet_counts, len(of_members))
+        drawn = draw(member_counts, member_keys(keys, egonets), self.histogram.numel(), generator)
         options = tensor_options(generator, self.dictionary.dtype)
         noise = torch.empty(self.dictionary.shape, **options).normal_(generator=generator)
         self.dictionary.copy_(noise * (INITIAL_NOISE * n_features**-0.5))
-        self.dictionary.add_(F.normalize(words, dim=-1).view_as(self.dictionary))
+        self.dictionary.add_(F.normalize(of_members[drawn], dim=-1).view_as(self.dictionary))
+        vectors = None
+        if self.offset is not None and isinstance(egonets, RelatedEgonets):
+            vectors = egonets.vectors[egonets.kinds(len(x))]
+            self.offset.copy_(
+                torch.empty(self.offset.shape, **options).normal_(generator=generator)
+            )
+            self.offset.mul_(INITIAL_NOISE)
+            start = INITIAL_PREFERENCE * F.normalize(vectors[drawn], dim=-1)
+            self.offset.add_(start.view_as(self.offset))
 
         factor = torch.empty(self.histogram.shape, **options)
         factor.uniform_(1 - INITIAL_NOISE, 1 + INITIAL_NOISE, generator=generator)
         self.histogram.copy_(factor)
         drawn = draw(egonet_counts, next_keys(keys, egonets), n_masks, generator)
         for mask, egonet in enumerate(drawn.tolist()):
-            members = slice(*egonets.offsets[egonet : egonet + 2].tolist())
-            s = self.assign(x[egonets.columns[members]], slice(mask, mask + 1))[:, 0]
-            self.histogram[mask] *= egonets.counts[members].to(x.dtype) @ s
+            entries = slice(*members.offsets[egonet : egonet + 2].tolist())
+            columns = members.columns[entries]
+            relations = None if vectors is None else vectors[columns]
+            s = self.assign(of_members[columns], slice(mask, mask + 1), relations)[:, 0]
+            self.histogram[mask] *= members.counts[entries].to(x.dtype) @ s
 
-    def assign(self, x: Tensor, masks: slice = slice(None)) -> Tensor:
+    def assign(
+        self, x: Tensor, masks: slice = slice(None), relations: Tensor | None = None
+    ) -> Tensor:
         """Return the soft assignment of nodes to words.
 
         Parameters
@@ -181,6 +231,10 @@ class LoFILayer(nn.Module):
         masks : slice, default=slice(None)
             Which masks; by default all of them.
 
+        relations : Tensor of shape (n_nodes, n_relations), default=None
+            Vectors of their relations to the center; by default there are none, which is
+            the same as zeros.
+
         Returns
         -------
         s : Tensor of shape (n_nodes, n_masks, n_words)
@@ -190,14 +244,22 @@ class LoFILayer(nn.Module):
         x = F.normalize(x, dim=-1)  # (n_nodes, n_features)
         cosine = x @ words.flatten(0, 1).T  # (n_nodes, n_masks * n_words)
         cosine = cosine.view(-1, *words.shape[:2])  # (n_nodes, n_masks, n_words)
-        return torch.softmax(self.temperature[masks, None] * cosine, dim=-1)
+        logits = self.temperature[masks, None] * cosine
+        if relations is not None and self.offset is not None:
+            logits = logits + torch.einsum("nr,mwr->nmw", relations.to(x.dtype), self.offset[masks])
+        return torch.softmax(logits, dim=-1)
+
+    @property
+    def weights(self) -> LayerParameters:
+        """All parameters of the layer."""
+        return self.dictionary, self.histogram, self.temperature, self.offset
 
     def clip_histogram_(self) -> None:
         """Project the learned histogram back onto the non-negative numbers."""
         self.histogram.detach().clamp_(min=0)
 
     def forward(
-        self, x: Tensor, egonets: Tensor | CountMatrix, presence: Tensor | None = None
+        self, x: Tensor, egonets: Tensor | Egonets, presence: Tensor | None = None
     ) -> Tensor:
         """Compare every egonet with every mask.
 
@@ -208,7 +270,8 @@ class LoFILayer(nn.Module):
 
         egonets : sparse Tensor or CountMatrix of shape (n_egonets, n_nodes)
             How often each node, or color, is a member of each egonet. Both give
-            the same result; a CountMatrix is faster, but has no second derivatives.
+            the same result; a CountMatrix is faster, but has no second derivatives. With
+            relations it is a RelatedEgonets.
 
         presence : Tensor of shape (n_nodes,) or (n_nodes, n_masks), default=None
             How much of each node is there, from 0 to 1, for all masks or for each; by
@@ -219,11 +282,15 @@ class LoFILayer(nn.Module):
         z : Tensor of shape (n_egonets, n_masks)
             The new feature of each node, the kernel of its egonet and each mask.
         """
-        if isinstance(egonets, CountMatrix) and (presence is None or presence.ndim == 1):
-            parameters = (self.dictionary, self.histogram, self.temperature)
-            return fast_lofi(x, [egonets], self.kernel, [parameters], presence=presence)[0]
+        if not isinstance(egonets, Tensor) and (presence is None or presence.ndim == 1):
+            return fast_lofi(x, [egonets], self.kernel, [self.weights], presence=presence)[0]
+        relations = None
+        if isinstance(egonets, RelatedEgonets):  # from here on a node is a pair
+            relations = egonets.vectors[egonets.kinds(len(x))]  # (n_nodes, n_relations)
+            presence = None if presence is None else presence[egonets.nodes]
+            x, egonets = x[egonets.nodes], egonets.members
         f = self.histogram  # (n_masks, n_words)
-        s = self.assign(x)  # (n_nodes, n_masks, n_words)
+        s = self.assign(x, relations=relations)  # (n_nodes, n_masks, n_words)
         if presence is not None:
             s = s * presence.view(len(x), -1, 1)  # (n_nodes, n_masks, n_words)
         # A node is assigned alike in every egonet that it belongs to, so the histograms of all
@@ -245,4 +312,5 @@ class LoFILayer(nn.Module):
             The arguments.
         """
         n_masks, n_words, n_features = self.dictionary.shape
-        return f"{n_features}, {n_masks}, {n_words}, kernel={self.kernel!r}"
+        relations = "" if self.offset is None else f", n_relations={self.offset.shape[-1]}"
+        return f"{n_features}, {n_masks}, {n_words}, kernel={self.kernel!r}{relations}"

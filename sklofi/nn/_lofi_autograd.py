@@ -15,8 +15,14 @@ import torch
 from torch import Tensor
 
 from sklofi.nn._count_matrix import CountMatrix, refuse_second_derivatives
+from sklofi.nn._related_egonets import RelatedEgonets
 
-LayerParameters = tuple[Tensor, Tensor, Tensor]  # dictionary, histogram, temperature
+# Dictionary, histogram, temperature, and the offsets of relations if members have them.
+LayerParameters = tuple[Tensor, Tensor, Tensor, Tensor | None]
+
+N_PARAMETERS = 4
+
+Egonets = CountMatrix | RelatedEgonets
 
 
 Constants = tuple[Tensor, Tensor]  # mean, scale
@@ -63,18 +69,29 @@ def _compare_histograms(h: Tensor, histogram: Tensor, kernel: str) -> Tensor:
     return mass.sub_(difference).div_(2)
 
 
+def _offset_table(vectors: Tensor, offset: Tensor) -> Tensor:
+    """Offsets of all kinds of relations, of shape (n_kinds, n_words * n_masks)."""
+    return vectors.to(offset.dtype) @ offset.transpose(0, 1).flatten(0, 1).T
+
+
 def _compare(
     x: Tensor,
-    egonets: CountMatrix,
+    egonets: Egonets,
     kernel: str,
     dictionary: Tensor,
     histogram: Tensor,
     temperature: Tensor,
+    offset: Tensor | None,
 ) -> tuple[Tensor, tuple[Tensor, ...]]:
     """The output of a layer, and what its derivative needs."""
     x, x_norm = _unit(x)
     words, word_norm, stretch = _stretched(dictionary, temperature)
-    assignment = torch.softmax(_by_word(x @ words.T, histogram), dim=1).flatten(1)
+    logits = x @ words.T
+    if isinstance(egonets, RelatedEgonets):
+        # A pair has the sum of two rows, that of its node and that of its relation.
+        rows = torch.cat([logits, _offset_table(egonets.vectors, _given(offset))])
+        logits, egonets = egonets.pairs.sum_rows(rows), egonets.members
+    assignment = torch.softmax(_by_word(logits, histogram), dim=1).flatten(1)
     h = egonets.sum_rows(assignment)
     z = _compare_histograms(h, histogram, kernel)
     return z, (x, x_norm, words, dictionary, word_norm, stretch, histogram, assignment, h)
@@ -82,32 +99,49 @@ def _compare(
 
 def _compare_in_pieces(
     x: Tensor,
-    egonets: CountMatrix,
+    egonets: Egonets,
     kernel: str,
     dictionary: Tensor,
     histogram: Tensor,
     temperature: Tensor,
+    offset: Tensor | None,
 ) -> Tensor:
     """The output of a layer, computed some rows at a time, which stay in the cache."""
+    members = egonets.members if isinstance(egonets, RelatedEgonets) else egonets
+    n_assigned = len(egonets.pairs) if isinstance(egonets, RelatedEgonets) else len(x)
     n_rows = max(1, NUMBERS_IN_CACHE // histogram.numel())
-    if x.device.type != "cpu" or max(len(x), len(egonets)) <= n_rows:
-        return _compare(x, egonets, kernel, dictionary, histogram, temperature)[0]
+    if x.device.type != "cpu" or max(n_assigned, len(egonets)) <= n_rows:
+        return _compare(x, egonets, kernel, dictionary, histogram, temperature, offset)[0]
     x, _ = _unit(x)
     words, _, _ = _stretched(dictionary, temperature)
-    assignment = x.new_empty(len(x), histogram.numel())
-    for rows, result in zip(torch.split(x, n_rows), torch.split(assignment, n_rows), strict=True):
-        logits = _by_word(rows @ words.T, histogram)
-        torch.softmax(logits, dim=1, out=_by_word(result, histogram))
-    pieces = egonets.pieces(n_rows)
+    assignment = x.new_empty(n_assigned, histogram.numel())
+    results = torch.split(assignment, n_rows)
+    if isinstance(egonets, RelatedEgonets):
+        rows = torch.cat([x @ words.T, _offset_table(egonets.vectors, _given(offset))])
+        logits = (piece.sum_rows(rows) for piece in egonets.pairs.pieces(n_rows))
+    else:
+        logits = (piece @ words.T for piece in torch.split(x, n_rows))
+    for piece, result in zip(logits, results, strict=True):
+        torch.softmax(_by_word(piece, histogram), dim=1, out=_by_word(result, histogram))
+    pieces = members.pieces(n_rows)
     return torch.cat(
         [_compare_histograms(piece.sum_rows(assignment), histogram, kernel) for piece in pieces]
     )
 
 
+def _given(offset: Tensor | None) -> Tensor:
+    if offset is None:
+        raise ValueError(
+            "Members of egonets have relations to the center, but the layer was made without"
+            " them: pass n_relations to LoFILayer."
+        )
+    return offset
+
+
 def _compare_backward(
     d_z: Tensor,
     saved: tuple[Tensor, ...],
-    egonets: CountMatrix,
+    egonets: Egonets,
     kernel: str,
     presence: Tensor | None,
     *,
@@ -119,26 +153,35 @@ def _compare_backward(
     half = d_z / 2
     d_h = _by_word(difference, histogram).sign()
     d_h *= half.neg().unsqueeze(1)
-    d_assignment = egonets.sum_rows_backward(d_h.view_as(difference))
+    members = egonets.members if isinstance(egonets, RelatedEgonets) else egonets
+    d_assignment = members.sum_rows_backward(d_h.view_as(difference))
     d_presence = None
     if presence is not None:
         d_presence = torch.linalg.vecdot(d_assignment, assignment)
         if kernel == "intersection":  # besides, it adds to the mass of h
-            d_presence += egonets.sum_rows_backward(half.sum(-1, keepdim=True))[:, 0]
+            d_presence += members.sum_rows_backward(half.sum(-1, keepdim=True))[:, 0]
+        if isinstance(egonets, RelatedEgonets):
+            d_presence = egonets.pairs.sum_rows_backward(d_presence[:, None])[: len(x), 0]
+            presence = presence[egonets.nodes]
     if not (needs_d_x or needs_d_parameters):
-        return None, d_presence, None, None, None
+        return None, d_presence, None, None, None, None
     d_logits = torch._softmax_backward_data(
         _by_word(d_assignment, histogram), _by_word(assignment, histogram), 1, assignment.dtype
     ).view_as(assignment)
     if presence is not None:
         d_logits *= presence[:, None]
+    d_offset = None
+    if isinstance(egonets, RelatedEgonets):
+        d_logits, d_table = egonets.pairs.sum_rows_backward(d_logits).tensor_split([len(x)])
+        vectors = egonets.vectors.to(d_table.dtype)
+        d_offset = _by_word(vectors.T @ d_table, histogram).permute(2, 1, 0)
     d_x = None
     if needs_d_x:
         # Of a unit vector only the part of a gradient that turns it counts.
         d_x = d_logits @ words
         d_x = d_x.addcmul_(x, (d_x * x).sum(-1, keepdim=True), value=-1).div_(x_norm)
     if not needs_d_parameters:
-        return d_x, d_presence, None, None, None
+        return d_x, d_presence, None, None, None, None
     d_histogram = d_h.sum(0).neg_().T.contiguous()
     if kernel == "intersection":
         # The mass of h is the size of the egonet: it does not depend on the words.
@@ -148,7 +191,7 @@ def _compare_backward(
     unit_words = dictionary / word_norm
     along = (d_words * unit_words).sum(-1, keepdim=True)
     d_dictionary = d_words.addcmul_(unit_words, along, value=-1).mul_(stretch)
-    return d_x, d_presence, d_dictionary, d_histogram, along.sum((1, 2))
+    return d_x, d_presence, d_dictionary, d_histogram, along.sum((1, 2)), d_offset
 
 
 def standardize(x: Tensor, constants: Constants) -> Tensor:
@@ -161,19 +204,20 @@ class _FastLoFI(torch.autograd.Function):
     def forward(
         ctx: Any,
         x: Tensor,
-        egonets: Sequence[CountMatrix],
+        egonets: Sequence[Egonets],
         graphs: Sequence[CountMatrix] | None,
         kernel: str,
         between: Sequence[Constants],
         presence: Tensor | None,
-        *parameters: Tensor,
+        *parameters: Tensor | None,
     ) -> tuple[Tensor, ...]:
         outputs: list[Tensor] = []
         saved: list[Tensor] = []
         for depth, matrix in enumerate(egonets):
             if presence is not None:
                 matrix = matrix.scale_columns(presence)
-            z, intermediates = _compare(x, matrix, kernel, *parameters[3 * depth : 3 * depth + 3])
+            of_layer: Any = parameters[N_PARAMETERS * depth : N_PARAMETERS * (depth + 1)]
+            z, intermediates = _compare(x, matrix, kernel, *of_layer)
             outputs.append(z if graphs is None else graphs[depth].sum_rows(z))
             saved += intermediates
             if depth < len(egonets) - 1:
@@ -200,7 +244,7 @@ class _FastLoFI(torch.autograd.Function):
                 d_x = d_x.div_(ctx.between[depth][1])
                 d_z = d_x if d_z is None else d_x.add_(d_z)
             if d_z is None:  # the loss does not depend on this layer's output
-                d_parameters[:0] = [None, None, None]
+                d_parameters[:0] = [None] * N_PARAMETERS
                 continue
             saved = all_saved[n_saved * depth : n_saved * (depth + 1)]
             d_x, d_layer_presence, *d_layer = _compare_backward(
@@ -210,7 +254,7 @@ class _FastLoFI(torch.autograd.Function):
                 ctx.kernel,
                 ctx.presence,
                 needs_d_x=depth > 0 or ctx.needs_input_grad[0],
-                needs_d_parameters=any(ctx.needs_input_grad[-3 * n_layers :]),
+                needs_d_parameters=any(ctx.needs_input_grad[-N_PARAMETERS * n_layers :]),
             )
             d_parameters[:0] = d_layer
             if d_layer_presence is not None:
@@ -220,7 +264,7 @@ class _FastLoFI(torch.autograd.Function):
 
 def fast_lofi(
     x: Tensor,
-    egonets: Sequence[CountMatrix],
+    egonets: Sequence[Egonets],
     kernel: str,
     parameters: Sequence[LayerParameters],
     graphs: Sequence[CountMatrix] | None = None,
@@ -234,12 +278,12 @@ def fast_lofi(
     x : Tensor of shape (n_nodes, n_features)
         Input of the first layer.
 
-    egonets : sequence of CountMatrix
+    egonets : sequence of CountMatrix or RelatedEgonets
         Egonets as each layer sees them.
 
     kernel : {"l1", "intersection"}
 
-    parameters : sequence of (dictionary, histogram, temperature)
+    parameters : sequence of (dictionary, histogram, temperature, offset)
         Of each layer.
 
     graphs : sequence of CountMatrix, default=None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -13,9 +13,13 @@ from sklofi.nn._count_matrix import CountMatrix
 from sklofi.nn._drawing import first_keys, next_keys
 from sklofi.nn._flat import dropout_mask
 from sklofi.nn._lofi import LoFILayer, tensor_options
-from sklofi.nn._lofi_autograd import Constants, fast_lofi, standardize
+from sklofi.nn._lofi_autograd import Constants, Egonets, fast_lofi, standardize
+from sklofi.nn._related_egonets import RelatedEgonets
 
 Matrices = CountMatrix | Sequence[CountMatrix]
+EgonetMatrices = Egonets | Sequence[Egonets]
+
+M = TypeVar("M", CountMatrix, CountMatrix | RelatedEgonets)
 
 
 def max_pool(graphs: CountMatrix, x: Tensor) -> Tensor:
@@ -84,6 +88,9 @@ class LoFINetwork(nn.Module):
     dropout : float, default=0.0
         Share of the node features that are dropped after each layer in training.
 
+    n_relations : int, default=0
+        Width of the vectors of relations of members to the center; see :class:`LoFILayer`.
+
     generator : torch.Generator, default=None
         Source of the initial values, on the device where they start; None is torch's global
         generator.
@@ -120,6 +127,7 @@ class LoFINetwork(nn.Module):
         pooling: str = "sum",
         readout: str = "all",
         dropout: float = 0.0,
+        n_relations: int = 0,
         generator: torch.Generator | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
@@ -133,7 +141,15 @@ class LoFINetwork(nn.Module):
         widths = [n_features] + [n_masks] * (n_layers - 1)
         options = tensor_options(generator, dtype)
         self.layers = nn.ModuleList(
-            LoFILayer(width, n_masks, n_words, kernel, generator=generator, dtype=dtype)
+            LoFILayer(
+                width,
+                n_masks,
+                n_words,
+                kernel,
+                n_relations=n_relations,
+                generator=generator,
+                dtype=dtype,
+            )
             for width in widths
         )
         self.register_buffer("node_mean", torch.zeros(n_layers - 1, n_masks, **options))
@@ -177,7 +193,7 @@ class LoFINetwork(nn.Module):
     def start_at_data_(
         self,
         x: Tensor,
-        egonets: Matrices,
+        egonets: EgonetMatrices,
         graphs: Matrices,
         weight: Tensor,
         generator: torch.Generator | None = None,
@@ -247,7 +263,7 @@ class LoFINetwork(nn.Module):
     def embed(
         self,
         x: Tensor,
-        egonets: Matrices,
+        egonets: EgonetMatrices,
         graphs: Matrices,
         generator: torch.Generator | None = None,
     ) -> Tensor:
@@ -283,7 +299,7 @@ class LoFINetwork(nn.Module):
     def forward(
         self,
         x: Tensor,
-        egonets: Matrices,
+        egonets: EgonetMatrices,
         graphs: Matrices,
         generator: torch.Generator | None = None,
     ) -> Tensor:
@@ -298,8 +314,8 @@ class LoFINetwork(nn.Module):
             Features of the nodes of all graphs.
 
         egonets : CountMatrix of shape (n_nodes, n_nodes), or sequence of them
-            Egonets in terms of their members. In a sequence each layer takes the next
-            one; where they run out, the last is used again.
+            Egonets in terms of their members; with relations, RelatedEgonets. In a sequence
+            each layer takes the next one; where they run out, the last is used again.
 
         graphs : CountMatrix of shape (n_graphs, n_nodes), or sequence of them
             Graphs in terms of their nodes, as each layer gives them.
@@ -335,7 +351,7 @@ class LoFINetwork(nn.Module):
     def layer_outputs(
         self,
         x: Tensor,
-        egonets: Matrices,
+        egonets: EgonetMatrices,
         graphs: Matrices | None = None,
         *,
         first_layer: int = 0,
@@ -371,9 +387,7 @@ class LoFINetwork(nn.Module):
         between = self.node_constants()
         if first_layer > 0:
             x = standardize(x, between[first_layer - 1])
-        parameters: Any = [
-            (layer.dictionary, layer.histogram, layer.temperature) for layer in self.layers
-        ]
+        parameters: Any = [layer.weights for layer in self.layers]
         outputs = fast_lofi(
             x,
             self.per_layer(egonets)[first_layer:],
@@ -428,20 +442,20 @@ class LoFINetwork(nn.Module):
         size = graphs.row_sums()[:, None] if presence is None else graphs @ presence[:, None]
         return embedding / size
 
-    def per_layer(self, matrices: Matrices) -> list[CountMatrix]:
+    def per_layer(self, matrices: M | Sequence[M]) -> list[M]:
         """Return a matrix for each layer.
 
         Parameters
         ----------
-        matrices : CountMatrix, or sequence of them
+        matrices : CountMatrix or RelatedEgonets, or sequence of them
             One for all layers, or one for each; where they run out, the last is used again.
 
         Returns
         -------
-        matrices : list of CountMatrix
+        matrices : list of CountMatrix or RelatedEgonets
             As many as layers.
         """
-        if isinstance(matrices, CountMatrix):
+        if not isinstance(matrices, Sequence):
             matrices = [matrices]
         last = len(matrices) - 1
         return [matrices[min(depth, last)] for depth in range(len(self.layers))]
@@ -457,7 +471,7 @@ class LoFINetwork(nn.Module):
         return list(zip(self.node_mean, self.node_scale, strict=True))
 
     def _dropped(
-        self, x: Tensor, egonets: Sequence[CountMatrix], generator: torch.Generator | None
+        self, x: Tensor, egonets: Sequence[Egonets], generator: torch.Generator | None
     ) -> list[Tensor]:
         """Return the outputs of all layers, a share of whose numbers is dropped on the way."""
         outputs: list[Tensor] = []

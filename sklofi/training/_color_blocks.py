@@ -7,7 +7,8 @@ because on small graphs a call of numpy costs more than its work:
 
 1. gather the entries of the table that belong to the graphs (:func:`gather_graphs`),
 2. renumber the colors that occur in them (:func:`number_colors`), which says what egonets have to
-   be gathered as well (:func:`gather_egonets`),
+   be gathered as well (:func:`gather_egonets`), and, where members stand in relations to the
+   center, the pairs of a color and a relation that occur in these (:func:`number_pairs`),
 3. cut the blocks of each batch and level (:func:`cut_blocks`).
 
 Examples
@@ -26,6 +27,7 @@ second. And there is color 3, with two a and one b: the middle of the second pat
 ...     color_offsets=np.array([0, 2, 4, 5, 7]),
 ...     colors=np.array([0, 1, 0, 1, 2, 2, 3], dtype=np.int32),
 ...     color_counts=np.array([1, 1, 2, 1, 2, 2, 1], dtype=np.float32),
+...     pair_offsets=np.array([0, 2]),
 ... )
 
 Each of the graphs becomes a batch. In the first step a row of entries is gathered for each level
@@ -62,7 +64,7 @@ In the third step, the columns of level 1 are cut from the rows of the graphs, a
 from the rows of the egonets. The second graph has two nodes whose egonets have one a and one b,
 and one whose egonet has two a and one b.
 
->>> first, second = cut_blocks(rows, numbering, in_graphs, in_egonets, gradients=False)
+>>> first, second = cut_blocks(table, rows, numbering, in_graphs, in_egonets, gradients=False)
 >>> [(level.columns.tolist(), level.counts.tolist()) for level in second.graphs]
 [([0, 1], [2.0, 1.0])]
 >>> [(level.columns.tolist(), level.counts.tolist()) for level in second.egonets]
@@ -71,9 +73,10 @@ and one whose egonet has two a and one b.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import torch
@@ -106,11 +109,21 @@ class Numbering:
 
 
 @dataclass(frozen=True, eq=False)
+class EgonetBlock:
+    """The egonets of a level of a batch, in terms of pairs of a color and a relation."""
+
+    members: CountMatrix  # (n_colors of the level, n_pairs)
+    colors: NDArray[np.int32]  # (n_pairs,), numbers within the level below, ascending
+    relations: NDArray[np.int32]  # (n_pairs,)
+
+
+@dataclass(frozen=True, eq=False)
 class BatchBlocks:
     """The matrices of a batch, one for each level but level 0."""
 
     colors: NDArray[np.int32]  # (n_colors of level 0,), as in the table
-    egonets: tuple[CountMatrix, ...]  # each (n_colors of the level, n_colors of the level below)
+    # Each (n_colors of the level, n_colors of the level below), if all relations are alike.
+    egonets: tuple[CountMatrix, ...] | tuple[EgonetBlock, ...]
     graphs: tuple[CountMatrix, ...]  # each (n_graphs, n_colors of the level)
 
 
@@ -166,20 +179,37 @@ def number_colors(
     -------
     numbering : Numbering
     """
-    n_colors = int(table.level_offsets[-1])
-    present = _sorted_distinct(colors)
-    shifts = n_colors * np.arange(n_batches, dtype=np.int32)
-    starts = np.searchsorted(present, np.add.outer(shifts, table.level_offsets[:-1]).ravel())
+    return _number(table.level_offsets, colors, n_batches, scratch)
+
+
+def number_pairs(
+    table: ColorTable, pairs: NDArray[np.int32], n_batches: int, scratch: NDArray[np.int32]
+) -> Numbering:
+    """Number the pairs of a color and a relation that occur, as :func:`number_colors` does."""
+    return _number(table.pair_offsets, pairs, n_batches, scratch)
+
+
+def _number(
+    level_offsets: NDArray[np.int64],
+    items: NDArray[np.int32],
+    n_batches: int,
+    scratch: NDArray[np.int32],
+) -> Numbering:
+    n_items = int(level_offsets[-1])
+    present = _sorted_distinct(items)
+    shifts = n_items * np.arange(n_batches, dtype=np.int32)
+    starts = np.searchsorted(present, np.add.outer(shifts, level_offsets[:-1]).ravel())
     scratch[present] = np.arange(len(present), dtype=np.int32)
-    return Numbering(
-        table.n_levels, present, shifts, np.append(starts, len(present)), number_of=scratch
-    )
+    n_levels = len(level_offsets) - 1
+    return Numbering(n_levels, present, shifts, np.append(starts, len(present)), number_of=scratch)
 
 
 def gather_egonets(table: ColorTable, numbering: Numbering) -> ColorCounts:
     """Gather the members of the egonets of all colors that occur.
 
-    These members are of colors that occur as well: an egonet is a part of its graph.
+    These members are of colors that occur as well: an egonet is a part of its graph. Where
+    members stand in relations to the center, they are pairs in place of colors, and those of
+    batch ``b`` are counted from ``b * n_pairs``.
 
     Returns
     -------
@@ -189,36 +219,81 @@ def gather_egonets(table: ColorTable, numbering: Numbering) -> ColorCounts:
     n_numbers = np.diff(numbering.starts[:: numbering.n_levels])  # of each batch
     shift = numbering.shifts.repeat(n_numbers)  # (n_numbers,)
     entries, offsets = take_segments(table.member_offsets, numbering.colors - shift)
+    if table.pair_colors is not None:
+        n_pairs = np.int32(len(table.pair_colors))
+        shift = np.arange(len(n_numbers), dtype=np.int32).repeat(n_numbers) * n_pairs
     members = table.members.take(entries) + shift.repeat(np.diff(offsets))
     return ColorCounts(offsets, members, table.member_counts.take(entries))
 
 
 def cut_blocks(
+    table: ColorTable,
     rows: Sequence[NDArray[np.int64]],
     numbering: Numbering,
     in_graphs: ColorCounts,
     in_egonets: ColorCounts,
+    pairs: Numbering | None = None,
     *,
     gradients: bool,
 ) -> Iterator[BatchBlocks]:
     """Cut the matrices of each batch, one for each level but level 0.
 
-    With `gradients`, matrices get their transposes.
+    With `gradients`, matrices get their transposes. `pairs` are the numbers of the pairs, where
+    members stand in relations to the center.
     """
-    egonets = _BlockMatrix.from_counts(in_egonets, numbering, gradients)
+    egonets = _BlockMatrix.from_counts(in_egonets, pairs or numbering, gradients)
     graphs = _BlockMatrix.from_counts(in_graphs, numbering, gradients)
     n_levels = numbering.n_levels
     bounds = list(pairwise(numbering.starts.tolist()))  # of each level of each batch
     first_row = 0  # of the batch, in the matrix of the graphs
+    cut_pairs = None if pairs is None else _pair_cutter(table, numbering, pairs)
     for batch, batch_rows in enumerate(rows):
         levels = bounds[n_levels * batch : n_levels * (batch + 1)]
         ends = range(first_row, first_row + n_levels * len(batch_rows) + 1, len(batch_rows))
+        if cut_pairs is None:
+            in_batch: Any = (egonets.block(level, below) for below, level in pairwise(levels))
+        else:
+            in_batch = (
+                EgonetBlock(egonets.block(level, columns), colors, relations)
+                for level, (columns, colors, relations) in zip(
+                    levels[1:], cut_pairs(batch), strict=True
+                )
+            )
         yield BatchBlocks(
             numbering.colors[slice(*levels[0])] - numbering.shifts[batch],
-            tuple(egonets.block(level, below) for below, level in pairwise(levels)),
+            tuple(in_batch),
             tuple(map(graphs.block, list(pairwise(ends))[1:], levels[1:])),
         )
         first_row = ends[-1]
+
+
+_Bounds = tuple[int, int]
+
+
+def _pair_cutter(
+    table: ColorTable, numbering: Numbering, pairs: Numbering
+) -> Callable[[int], Iterator[tuple[_Bounds, NDArray[np.int32], NDArray[np.int32]]]]:
+    """Return a function that yields, for each level below the last of a batch, its pairs.
+
+    These are their bounds, the numbers of their colors within the level, and their relations.
+    """
+    n_batches, n_levels = len(pairs.shifts), pairs.n_levels
+    batch_of = np.arange(n_batches).repeat(np.diff(pairs.starts[::n_levels]))  # (n_numbers,)
+    in_table = pairs.colors - pairs.shifts[batch_of]
+    table_colors, table_relations = table.pair_colors, table.pair_relations
+    assert table_colors is not None and table_relations is not None
+    colors = numbering.number_of.take(table_colors.take(in_table) + numbering.shifts[batch_of])
+    relations = table_relations.take(in_table)
+    bounds = list(pairwise(pairs.starts.tolist()))
+
+    def cut(batch: int) -> Iterator[tuple[_Bounds, NDArray[np.int32], NDArray[np.int32]]]:
+        first_colors = numbering.starts[numbering.n_levels * batch :]
+        levels = bounds[n_levels * batch : n_levels * (batch + 1)]
+        for level, first_color in zip(levels, first_colors, strict=False):
+            part = slice(*level)
+            yield level, colors[part] - np.int32(first_color), relations[part]
+
+    return cut
 
 
 def _sorted_distinct(numbers: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -26,6 +26,10 @@ PREDICTION_BYTES = 8
 # Bytes for each number of the vector of a node. Some networks sum it over neighbors first.
 INPUT_BYTES = 12
 
+# Larger weights of edges are cut, so that products with nodes, which encoders bound by the same
+# number, stay finite in 32 bits.
+LARGEST_WEIGHT = 1e15
+
 
 @dataclass(frozen=True, eq=False)
 class EdgeBatch(Batch):
@@ -57,6 +61,9 @@ class EdgeDataset(GraphDataset):
 
     edge_encoder : EdgeEncoder, default=None
         The encoder of the edges, for networks that look at their labels.
+
+    uses_edge_weights : bool, default=False
+        Whether the network is given the weights of edges.
     """
 
     def __init__(
@@ -65,6 +72,7 @@ class EdgeDataset(GraphDataset):
         encoder: NodeEncoder,
         *,
         edge_encoder: EdgeEncoder | None = None,
+        uses_edge_weights: bool = False,
         **parameters: Any,
     ) -> None:
         super().__init__(graphs, encoder, **parameters)
@@ -73,6 +81,11 @@ class EdgeDataset(GraphDataset):
             self._edge_features = edge_encoder.features()
             self._edge_kinds = edge_encoder.kinds(graphs)
         self.edge_encoder = edge_encoder
+        self._edge_weights = None
+        if uses_edge_weights and graphs.edge_weights is not None:
+            with np.errstate(under="ignore"):
+                weights = graphs.edge_weights.clip(max=LARGEST_WEIGHT).astype(np.float32)
+            self._edge_weights = torch.from_numpy(weights)
         self._label_columns = encoder.label_columns(graphs)
 
     def batches(
@@ -92,6 +105,7 @@ class EdgeDataset(GraphDataset):
         if self.edge_encoder is not None:
             edge_features = torch.from_numpy(self._edge_features)
             edge_kinds = torch.from_numpy(self._edge_kinds[edges])
+        edge_weight = None if self._edge_weights is None else self._edge_weights[edges]
         weight = self.weight[rows]
         flat = FlatGraphs(
             torch.from_numpy(x),
@@ -101,6 +115,7 @@ class EdgeDataset(GraphDataset):
             edge_features,
             edge_kinds,
             weight if self.is_weighted else None,
+            edge_weight,
         )
         return EdgeBatch(flat, weight)
 

@@ -18,17 +18,22 @@ from torch import Tensor
 from sklofi._memory import is_too_large, memory_size
 from sklofi.egonets._colors import ColorTable, color_table
 from sklofi.egonets._incidence import egonet_sizes, has_egonets
+from sklofi.egonets._members import Relations, egonet_members
 from sklofi.graphs._graph_set import GraphSet
 from sklofi.nn._count_matrix import CountMatrix, take_rows
 from sklofi.nn._lofi_network import LoFINetwork
+from sklofi.nn._related_egonets import RelatedEgonets, pair_matrix
 from sklofi.training._color_blocks import (
+    BatchBlocks,
     cut_blocks,
     gather_egonets,
     gather_graphs,
     number_colors,
+    number_pairs,
 )
 from sklofi.training._dataset import Batch, GraphDataset, Rows
 from sklofi.training._encoding import NodeEncoder
+from sklofi.training._relation_encoder import RelationEncoder
 
 # Batches are cut together up to this number of nodes, and up to this number of places in the
 # scratch array (64 MiB).
@@ -46,13 +51,17 @@ INPUT_BYTES = 8
 # The most nodes per color that the size of a batch relies on, even if the whole set has more.
 MAX_EXPECTED = 8
 
+# Of more kinds of relations than this, a batch has only those that occur in it.
+MANY_RELATIONS = 256
+
 
 @dataclass(frozen=True, eq=False)
 class EgonetBatch(Batch):
     """Several graphs in the form that :meth:`LoFINetwork.forward` takes."""
 
     x: Tensor  # (n_colors of level 0, n_columns)
-    egonets: tuple[CountMatrix, ...]  # each (n_colors of the level, n_colors of the level below)
+    # Each (n_colors of the level, n_colors of the level below).
+    egonets: tuple[CountMatrix | RelatedEgonets, ...]
     graphs: tuple[CountMatrix, ...]  # each (n_graphs, n_colors of the level)
     weight: Tensor  # (n_graphs,)
 
@@ -98,6 +107,9 @@ class EgonetDataset(GraphDataset):
 
     n_layers : int
         Number of layers of the network.
+
+    relation_encoder : RelationEncoder, default=None
+        The encoder of relations of members to the center; None for the published layer.
     """
 
     def __init__(
@@ -107,26 +119,44 @@ class EgonetDataset(GraphDataset):
         *,
         radius: int,
         n_layers: int,
+        relation_encoder: RelationEncoder | None = None,
         **parameters: Any,
     ) -> None:
         super().__init__(graphs, encoder, **parameters)
         self.radius = radius
         self.n_layers = n_layers
+        self.relations = Relations()
+        if relation_encoder is not None:
+            relation_encoder.check(graphs, parameters["handle_unknown"], parameters["owner"])
+            self.relations = relation_encoder.relations
         self._whole, self._rows = _source(graphs, radius)
         egonet_sizes(self._whole, radius)  # raises a MemoryError now, not in training
         self._label_columns = encoder.label_columns(self._whole)
+        self._vectors = np.empty((0, 0), dtype=np.float32)
+        if relation_encoder is not None:
+            members = egonet_members(self._whole, radius, self.relations)
+            self._vectors = relation_encoder.encode(self._whole, members)
         self._scratch = np.empty(0, dtype=np.int32)
 
     def table(self, merge: bool) -> ColorTable:
         """Return the table of colors of nodes, or of single nodes if they are not merged."""
-        return color_table(self._whole, self.radius, self.n_layers, merge=merge)
+        return color_table(
+            self._whole,
+            self.radius,
+            self.n_layers,
+            self.relations,
+            structure=self.encoder.structure,
+            merge=merge,
+        )
 
     def nodes_per_row(self, merge: bool) -> float:
         """Return the nodes per color of the whole set.
 
-        Of the levels below the last, the one with the most colors counts.
+        Of the levels below the last, the one with the most colors, or pairs, counts.
         """
-        n_colors = float(np.diff(self.table(merge).level_offsets)[:-1].max())
+        table = self.table(merge)
+        offsets = table.level_offsets[:-1] if table.pair_colors is None else table.pair_offsets
+        n_colors = float(np.diff(offsets).max())
         # A part of the graphs may have more than its share of the colors.
         return min(MAX_EXPECTED, self._whole.n_nodes / n_colors)
 
@@ -166,7 +196,8 @@ class EgonetDataset(GraphDataset):
         Several batches are cut together, because on small graphs a call of numpy costs more than
         its work. With `gradients`, matrices get their transposes.
         """
-        n_colors = int(self.table(merge).level_offsets[-1])
+        table = self.table(merge)
+        n_colors = int(max(table.level_offsets[-1], table.pair_offsets[-1]))
         nodes_per_batch = self.graphs.n_nodes // len(rows)
         n_together = max(1, min(NODES_TOGETHER // (1 + nodes_per_batch), SCRATCH_SIZE // n_colors))
         for start in range(0, len(rows), n_together):
@@ -179,23 +210,61 @@ class EgonetDataset(GraphDataset):
         table = self.table(merge)
         in_table = [self._rows[batch_rows] for batch_rows in rows]
         in_graphs = gather_graphs(table, in_table)
-        scratch = self._scratch_array(table, len(rows))
+        scratch, pair_scratch = self._scratch_arrays(table, len(rows))
         numbering = number_colors(table, in_graphs.colors, len(rows), scratch)
         in_egonets = gather_egonets(table, numbering)
-        cut = cut_blocks(in_table, numbering, in_graphs, in_egonets, gradients=gradients)
+        pairs = None
+        if table.pair_colors is not None:
+            pairs = number_pairs(table, in_egonets.colors, len(rows), pair_scratch)
+        cut = cut_blocks(
+            table, in_table, numbering, in_graphs, in_egonets, pairs, gradients=gradients
+        )
         for batch_rows, blocks in zip(rows, cut, strict=True):
             nodes = table.representatives[blocks.colors]
             x = self.encoder.encode(self._whole, nodes, self._label_columns)
             weight = self.weight[batch_rows]
-            batch = EgonetBatch(torch.from_numpy(x), blocks.egonets, blocks.graphs, weight)
+            egonets: Any = blocks.egonets
+            if pairs is not None:
+                egonets = self._relate(blocks, gradients)
+            batch = EgonetBatch(torch.from_numpy(x), egonets, blocks.graphs, weight)
             yield batch, self.y[batch_rows]
 
-    def _scratch_array(self, table: ColorTable, n_batches: int) -> NDArray[np.int32]:
-        """Return an array with a place for each color of each batch, used again and again."""
-        size = n_batches * int(table.level_offsets[-1])
+    def _relate(self, blocks: BatchBlocks, gradients: bool) -> tuple[RelatedEgonets, ...]:
+        """Return the egonets of a batch with the vectors of the relations of members."""
+        levels: Any = blocks.egonets
+        kinds = [level.relations for level in levels]
+        vectors = self._vectors
+        if len(vectors) > MANY_RELATIONS:  # then those that occur in the batch
+            present, numbers = np.unique(np.concatenate(kinds), return_inverse=True)
+            vectors = vectors[present]
+            ends = np.cumsum([len(of_level) for of_level in kinds])
+            kinds = np.split(numbers.astype(np.int32), ends[:-1])
+        tensor = torch.from_numpy(vectors)
+        n_colors = [len(blocks.colors), *(len(level.members) for level in levels[:-1])]
+        return tuple(
+            RelatedEgonets(
+                level.members,
+                pair_matrix(
+                    torch.from_numpy(level.colors),
+                    torch.from_numpy(of_level),
+                    n_nodes,
+                    len(vectors),
+                    gradients=gradients,
+                ),
+                tensor,
+            )
+            for level, of_level, n_nodes in zip(levels, kinds, n_colors, strict=True)
+        )
+
+    def _scratch_arrays(
+        self, table: ColorTable, n_batches: int
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Return arrays with a place for each color and pair of each batch, used repeatedly."""
+        n_colors, n_pairs = int(table.level_offsets[-1]), int(table.pair_offsets[-1])
+        size = n_batches * (n_colors + n_pairs)
         if len(self._scratch) < size:
             self._scratch = np.empty(size, dtype=np.int32)
-        return self._scratch
+        return self._scratch[: n_batches * n_colors], self._scratch[n_batches * n_colors :]
 
 
 def _source(graphs: GraphSet, radius: int) -> tuple[GraphSet, NDArray[np.int64]]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sklofi._messages import show
 from sklofi._scaling import weighted_mean_and_scale
+from sklofi.egonets._structure import ORDERED_STRUCTURES, check_structure, structure_column
 from sklofi.graphs._graph_set import GraphSet
 from sklofi.graphs._input import check_same_edge_labeling, check_same_labeling, has_edge_labels
 from sklofi.graphs._labels import used_labels
@@ -21,31 +22,56 @@ from sklofi.graphs._warnings import warn_of_unknown_edge_labels, warn_of_unknown
 class NodeEncoder:
     """Encoder of nodes as vectors.
 
-    The vector of a node is the one-hot code of its label, followed by its standardized features.
-    Without labels there is a constant column instead. It preserves the magnitude of the features
-    when LoFI scales vectors to unit norm.
+    The vector of a node is the one-hot code of its label, followed by its standardized features
+    and by a one-hot code for each structural label (:mod:`sklofi.egonets._structure`). Without
+    labels there is a constant column instead. It preserves the magnitude of the features when
+    LoFI scales vectors to unit norm.
+
+    A degree or a number of triangles that training did not have is taken as the nearest one that
+    it had. Unknown rings and walks are all zeros.
     """
 
     labels: tuple[Hashable, ...]
     has_labels: bool
     feature_mean: NDArray[np.float64]
     feature_scale: NDArray[np.float64]
+    # Files of the first formats have neither.
+    structure: tuple[str, ...] = ()
+    structure_values: tuple[tuple[int, ...], ...] = ()  # of each name, in ascending order
 
     @classmethod
-    def fit(cls, graphs: GraphSet, weight: NDArray[np.float64]) -> NodeEncoder:
+    def fit(
+        cls,
+        graphs: GraphSet,
+        weight: NDArray[np.float64],
+        structure: str | Sequence[str] | None = None,
+    ) -> NodeEncoder:
         """Learn the labels that occur, and the weighted mean and scale of features."""
+        names = check_structure(structure)
+        values = tuple(tuple(np.unique(structure_column(graphs, name)).tolist()) for name in names)
         n_features = 0 if graphs.features is None else graphs.features.shape[1]
         mean, scale = np.zeros(n_features), np.ones(n_features)
         if graphs.features is not None:
             node_weight = np.repeat(weight, np.diff(graphs.node_offsets))
             mean, scale = weighted_mean_and_scale(graphs.features, node_weight)
         if graphs.label_ids is None:
-            return cls((None,), False, mean, scale)
-        return cls(tuple(used_labels(graphs.label_ids, graphs.labels)), True, mean, scale)
+            return cls((None,), False, mean, scale, names, values)
+        labels = tuple(used_labels(graphs.label_ids, graphs.labels))
+        return cls(labels, True, mean, scale, names, values)
 
     @property
     def n_columns(self) -> int:
-        return len(self.labels) + len(self.feature_mean)
+        n_structure = sum(len(values) for values in self.structure_values)
+        return len(self.labels) + len(self.feature_mean) + n_structure
+
+    @property
+    def structure_columns(self) -> list[str]:
+        """The names of the columns of structural labels, which are the last ones."""
+        return [
+            f"{name} {value}"
+            for name, values in zip(self.structure, self.structure_values, strict=True)
+            for value in values
+        ]
 
     def check(self, graphs: GraphSet, handle_unknown: str, owner: str) -> None:
         """Check that graphs can be encoded, and that their labels are known if they must be."""
@@ -74,7 +100,7 @@ class NodeEncoder:
         self, graphs: GraphSet, nodes: NDArray[np.int64], label_columns: NDArray[np.int64]
     ) -> NDArray[np.float32]:
         """Return the vectors of nodes, of shape (len(nodes), n_columns)."""
-        n_labels = len(self.labels)
+        n_labels, n_features = len(self.labels), len(self.feature_mean)
         x = np.zeros((len(nodes), self.n_columns), dtype=np.float32)
         if graphs.label_ids is None:
             x[:, 0] = 1
@@ -84,7 +110,12 @@ class NodeEncoder:
             with np.errstate(over="ignore", under="ignore"):
                 features = (graphs.features[nodes] - self.feature_mean) / self.feature_scale
                 # Far beyond all training graphs; the bound keeps squares within 32 bits.
-                x[:, n_labels:] = features.clip(-1e15, 1e15)
+                x[:, n_labels : n_labels + n_features] = features.clip(-1e15, 1e15)
+        first = n_labels + n_features
+        for name, values in zip(self.structure, self.structure_values, strict=True):
+            columns = _structure_places(name, structure_column(graphs, name)[nodes], values)
+            fill_one_hot(x[:, first : first + len(values)], columns, len(values))
+            first += len(values)
         return x
 
     def _check_same_kind(self, graphs: GraphSet, owner: str) -> None:
@@ -159,6 +190,19 @@ class EdgeEncoder:
         if graphs.edge_label_ids is None:
             return np.zeros(len(graphs.neighbors), dtype=np.int64)
         return columns_of(graphs.edge_labels, self.labels)[graphs.edge_label_ids]
+
+
+def _structure_places(
+    name: str, column: NDArray[np.int32], known: Sequence[int]
+) -> NDArray[np.int64]:
+    """Return the position of each value among the known ones, their number if it is unknown."""
+    values = np.asarray(known)
+    after = np.searchsorted(values, column).clip(0, len(values) - 1)
+    if name not in ORDERED_STRUCTURES:
+        return np.where(values[after] == column, after, len(values))
+    before = np.maximum(after - 1, 0)
+    is_nearer = np.abs(column - values[before]) <= np.abs(values[after] - column)
+    return np.where(is_nearer, before, after)
 
 
 def columns_of(labels: Sequence[Hashable], known: Sequence[Hashable]) -> NDArray[np.int64]:

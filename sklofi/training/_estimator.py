@@ -99,7 +99,7 @@ class NetworkEstimator(
 
     def _learn_encoding(self, graphs: GraphSet, weight: NDArray[np.float64]) -> None:
         """Remember how the nodes of the training graphs become vectors."""
-        self._encoder = NodeEncoder.fit(graphs, weight)
+        self._encoder = NodeEncoder.fit(graphs, weight, self.structure)
         self.node_labels_ = list(self._encoder.labels) if self._encoder.has_labels else []
 
     @with_callbacks
@@ -266,9 +266,16 @@ class NetworkEstimator(
         """Check X, y and weights; a new network learns from them what nodes and targets are."""
         data = self._check_data(X, y, sample_weight, reset=reset)
         if is_new:
-            uses_edge_labels = "edge_label" in self._graph_attributes()
-            name = type(self).__name__
-            warn_of_training(X, data.graphs, name, uses_edge_labels, uses_features=True)
+            attributes = self._graph_attributes()
+            warn_of_training(
+                X,
+                data.graphs,
+                type(self).__name__,
+                uses_edge_labels="edge_label" in attributes,
+                uses_features=True,
+                uses_edge_weights="edge_weight" in attributes,
+                uses_edge_features="edge_features" in attributes,
+            )
             self._learn_encoding(data.graphs, data.weight)
             self._learn_target(data.y, data.weight)
         return data

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
 from torch import nn
 
-from sklofi._parameters import choice, count, flag, parameter, split_sections
+from sklofi._parameters import (
+    ReadsEdgeLabels,
+    ReadsEdgeWeights,
+    choice,
+    count,
+    flag,
+    parameter,
+    split_sections,
+)
 from sklofi.graphs._graph_set import GraphSet
+from sklofi.graphs._input import check_same_edge_weighting, has_edge_weights
 from sklofi.nn._flat import FlatNetwork
 from sklofi.training._dataset import GraphDataset
 from sklofi.training._edge_batches import EdgeDataset
-from sklofi.training._encoding import NodeEncoder
+from sklofi.training._encoding import EdgeEncoder, NodeEncoder
 from sklofi.training._estimator import NetworkEstimator
 
 __all__ = [
@@ -99,6 +110,80 @@ class FlatEstimator(NetworkEstimator):
     def _embedding_names(self) -> list[str]:
         name = type(self).__name__.lower()
         return [f"{name}{i}" for i in range(self.module_.n_embedding)]
+
+
+class LabeledEdgesEstimator(FlatEstimator, ReadsEdgeLabels):
+    """Base of the estimators whose network reads edge labels, if `edge_label` names them.
+
+    The network has the argument ``n_edge_features``, and takes the vectors of edges from
+    ``edge_features`` and ``edge_kinds`` of :class:`sklofi.nn.FlatGraphs`.
+    """
+
+    _saved_classes = (NodeEncoder, EdgeEncoder)
+
+    def _graph_attributes(self) -> dict[str, Any]:
+        attributes = super()._graph_attributes()
+        # Where None is the default, it does not say that labels are meant to be ignored.
+        if self.edge_label is None and type(self).edge_label is None:
+            return attributes
+        return {**attributes, "edge_label": self.edge_label}
+
+    def _learn_encoding(self, graphs: GraphSet, weight: NDArray[np.float64]) -> None:
+        super()._learn_encoding(graphs, weight)
+        # A GraphSet may have labels that are to be ignored.
+        self._edge_encoder = None if self.edge_label is None else EdgeEncoder.fit(graphs)
+
+    def _make_dataset(
+        self, graphs: GraphSet, encoder: NodeEncoder, **arguments: Any
+    ) -> GraphDataset:
+        # Files from before a network read labels have no encoder of them.
+        edge_encoder = getattr(self, "_edge_encoder", None)
+        return super()._make_dataset(graphs, encoder, edge_encoder=edge_encoder, **arguments)
+
+    def _architecture(self, training: GraphDataset) -> dict[str, Any]:
+        architecture = super()._architecture(training)
+        if self._edge_encoder is None:  # the default of the network is its form without labels
+            return architecture
+        return {**architecture, "n_edge_features": self._edge_encoder.n_columns}
+
+
+class ReadsEdgeLabelsByOption(ReadsEdgeLabels):
+    """Mixin of the estimators whose published network does not read edge labels."""
+
+    edge_label: Hashable | None = parameter(
+        """Edge attribute with a categorical label: any hashable value. None, the default,
+        ignores labels, as the publication does. Under the name "label" it may be absent, then
+        all edges count as alike. For a :class:`GraphSet` it was chosen when it was made.""",
+        "no_validation",
+        "hashable or None",
+        default=None,
+    )
+
+
+class OptionalEdgeLabelsEstimator(ReadsEdgeLabelsByOption, LabeledEdgesEstimator):
+    """Base of the estimators whose network reads edge labels by option only."""
+
+
+class WeightedEdgesEstimator(FlatEstimator, ReadsEdgeWeights):
+    """Base of the estimators whose network uses weights of edges, where graphs have them.
+
+    The network takes them from ``edge_weight`` of :class:`sklofi.nn.FlatGraphs`.
+    """
+
+    def _graph_attributes(self) -> dict[str, Any]:
+        return {**super()._graph_attributes(), "edge_weight": self.edge_weight}
+
+    def _learn_encoding(self, graphs: GraphSet, weight: NDArray[np.float64]) -> None:
+        super()._learn_encoding(graphs, weight)
+        self._has_edge_weights = has_edge_weights(graphs)
+
+    def _make_dataset(
+        self, graphs: GraphSet, encoder: NodeEncoder, **arguments: Any
+    ) -> GraphDataset:
+        # Files from before networks used weights say nothing of them.
+        had_weights = getattr(self, "_has_edge_weights", False)
+        check_same_edge_weighting(graphs, had_weights, type(self).__name__)
+        return super()._make_dataset(graphs, encoder, uses_edge_weights=True, **arguments)
 
 
 def width(text: str = "Width of a node's vector.", *, default: int) -> Any:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import torch
-from sklearn.utils._param_validation import Interval
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from sklofi._parameters import (
     NOT_NEGATIVE,
@@ -19,6 +19,7 @@ from sklofi._parameters import (
     flag,
     parameter,
 )
+from sklofi.egonets._structure import STRUCTURES
 
 
 def learning_rate(*, default: float) -> Any:
@@ -35,6 +36,19 @@ class TrainingParameters(ReadsNodeLabels):
         chosen when it was made.""",
         "no_validation",
         "hashable or None",
+        default=None,
+    )
+    structure: str | tuple[str, ...] | list[str] | None = parameter(
+        """What nodes are told of the graph around them, as further labels: some of "degree"
+        (number of neighbors), "triangles" (how many the node is in), "rings" (sizes of the
+        smallest rings through its edges, up to 8) and "walks" (probabilities that a random walk
+        of 2, 3 and 4 steps returns). Numbers above 8 are in steps of half an octave. A degree
+        or number of triangles that no training graph has counts as the nearest one, unknown rings
+        and walks as zeros, whatever `handle_unknown` says. In a directed graph degrees and
+        walks follow the direction of edges, rings are directed cycles, and triangles leave
+        directions out.""",
+        [StrOptions(set(STRUCTURES)), tuple, list, None],
+        "str, tuple of str or None",
         default=None,
     )
     handle_unknown: str = choice(

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import warnings
 from dataclasses import fields
 from inspect import getdoc, signature
 
@@ -27,6 +28,12 @@ from sklofi.training import FlatEstimator, NetworkClassifier, NetworkEstimator
 ESTIMATORS = [getattr(baselines, name) for name in baselines.__all__]
 PEERS = [kind for kind in ESTIMATORS if issubclass(kind, NetworkEstimator)]
 CLASSIFIERS = [one for one in PEERS if issubclass(one, NetworkClassifier)]
+
+# Those that read edge labels by option, and those that use weights of edges.
+BY_OPTION = [getattr(baselines, f"{name}Classifier") for name in ("GAT", "GIN", "GraphSAGE")]
+WEIGHING = [
+    getattr(baselines, f"{name}Classifier") for name in ("DGCNN", "GCN", "GIN", "GraphSAGE", "SGIN")
+]
 
 # What makes the checks fast, and what some need to learn anything from so little.
 SMALL = {
@@ -64,12 +71,11 @@ def test_there_is_a_classifier_and_a_regressor_of_every_peer():
     }
 
 
-def checks_of(kind):
+def checks_of(kind, **more):
     """All checks with few epochs, but for the one that asks whether something was learned."""
-    longer = dict(
-        graph_estimator_checks(small(kind, max_epochs=60, dropout=0.0, early_stopping=False))
-    )
-    for name, check in graph_estimator_checks(small(kind)):
+    patient = {"max_epochs": 60, "dropout": 0.0, "early_stopping": False}
+    longer = dict(graph_estimator_checks(small(kind, **patient, **more)))
+    for name, check in graph_estimator_checks(small(kind, **more)):
         yield name, longer[name] if name == "check_learns_from_labels" else check
 
 
@@ -83,6 +89,18 @@ def checks_of(kind):
 )
 def test_graph_checks_pass(check):
     check()  # raises what it finds
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        pytest.param(check, id=f"{kind.__name__}-{name}")
+        for kind in BY_OPTION
+        for name, check in checks_of(kind, edge_label="label")
+    ],
+)
+def test_graph_checks_pass_with_edge_labels(check):
+    check()
 
 
 @pytest.mark.parametrize("kind", CLASSIFIERS)
@@ -110,7 +128,8 @@ def test_peers_learn_a_number(kind):
 def test_parameters_are_those_of_the_network(kind):
     of_network = signature(kind._network).parameters
     own = {one.name: one for one in fields(kind)}
-    shared = {one.name for one in fields(NetworkEstimator)} | {"class_weight", "loss", "edge_label"}
+    shared = {one.name for one in fields(NetworkEstimator)}
+    shared |= {"class_weight", "loss", "edge_label", "edge_weight"}
     assert set(own) - shared == set(of_network) - {"n_features", "n_outputs", "n_edge_features"}
     for name in set(own) - shared - {"n_sorted", "n_clusters"}:  # found in the data
         assert own[name].default == of_network[name].default, name
@@ -336,6 +355,12 @@ def test_peers_and_lofi_stand_side_by_side_in_a_comparison(motifs):
 # Edge labels
 
 
+def colored(graphs):
+    """Nodes at both ends of a bond are of two kinds, so that averages see which bond it is."""
+    for graph in graphs:
+        nx.set_node_attributes(graph, dict(enumerate("CNONCO")), "label")
+
+
 def bonds(kind):
     """Rings of six with bonds that alternate, or come in threes."""
     graphs, y = [], []
@@ -363,27 +388,146 @@ def test_ecc_sees_edge_labels_and_can_be_told_not_to():
         ecc.predict(GraphSet.from_networkx(graphs, edge_label=None))
 
 
-def test_ecc_can_be_saved_with_its_edge_labels(tmp_path):
-    graphs, y = bonds("order")
-    ecc = small(baselines.ECCClassifier, edge_label="order").fit(graphs, y)
-    ecc.save(tmp_path / "ecc")
-    assert_array_equal(
-        sklofi.load(tmp_path / "ecc").predict_proba(graphs), ecc.predict_proba(graphs)
-    )
-    graphs[3].edges[0, 1]["order"] = "?"
-    ecc.predict(graphs)
-    with pytest.raises(ValueError, match=r"Graph 3, edge \(0, 1\), has the label '\?', which no"):
-        ecc.set_params(handle_unknown="error").predict(graphs)
-
-
-def test_edge_labels_tell_checkpoints_apart(tmp_path):
+@pytest.mark.parametrize("kind", BY_OPTION)
+def test_by_option_peers_see_edge_labels(kind):
     graphs, y = bonds("label")
-    small(baselines.ECCClassifier).fit(graphs, y, checkpoint=tmp_path / "fit")
+    colored(graphs)
+    X = GraphSet.from_networkx(graphs)
+    options = {"random_state": 0, "n_layers": 2, "max_epochs": 100, "lr": 0.01}
+    for some in (graphs, X):
+        with pytest.warns(UserWarning, match="does not use edge labels.* parameter edge_label"):
+            blind = kind(**options).fit(some, y)
+        assert blind.score(graphs, y) == blind.score(X, y) == 0.5
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)
+            peer = kind(**options, edge_label="label").fit(some, y)
+        assert peer.score(graphs, y) == peer.score(X, y) == 1
+        assert peer.net_.module__n_edge_features == 2
+        assert blind.module_.n_edge_features == 0
+
+
+@pytest.mark.parametrize("kind", BY_OPTION)
+def test_parallel_edges_of_different_labels_are_two_messages(kind):
+    graphs, y = [], np.arange(40) % 2
+    for i in range(40):
+        graph = nx.MultiDiGraph()
+        graph.add_nodes_from(["u", "v", "w"])
+        graph.add_edge("u", "u", label="loop")
+        graph.add_edge("u", "v", label="-")
+        graph.add_edge("u", "v", label="=" if i % 2 else "-")
+        graph.add_edge("w", "v", label="=")
+        graphs.append(graph)
+    peer = small(kind, edge_label="label", max_epochs=2).fit(graphs, y)
+    flat = peer._prediction_data(graphs).batch(np.array([0, 1]))[0].graphs
+    # Messages go from v to u. Labels are sorted: "-", "=", "loop".
+    messages = {*zip(*flat.edge_index.tolist(), flat.edge_kinds.tolist(), strict=True)}
+    assert messages == {(0, 0, 2), (1, 0, 0), (1, 2, 1), (3, 3, 2), (4, 3, 0), (4, 3, 1), (4, 5, 1)}
+    assert flat.edge_index.shape[1] == 7
+    blind = small(kind, max_epochs=1).fit(GraphSet.from_networkx(graphs, edge_label=None), y)
+    assert blind._prediction_data(graphs).batch(np.array([1]))[0].graphs.edge_index.shape[1] == 3
+
+
+@pytest.mark.parametrize("kind", [baselines.ECCClassifier, *BY_OPTION])
+def test_peers_are_saved_with_their_edge_labels(kind, tmp_path):
+    graphs, y = bonds("order")
+    peer = small(kind, edge_label="order").fit(graphs, y)
+    peer.save(tmp_path / "peer")
+    expected = peer.predict_proba(graphs)
+    for restored in (sklofi.load(tmp_path / "peer"), pickle.loads(pickle.dumps(peer))):
+        assert_array_equal(restored.predict_proba(graphs), expected)
+    graphs[3].edges[0, 1]["order"] = "?"
+    found = peer.predict_proba(graphs)
+    assert np.isfinite(found).all() and (found[3] != expected[3]).any()
+    with pytest.raises(ValueError, match=r"Graph 3, edge \(0, 1\), has the label '\?', which no"):
+        peer.set_params(handle_unknown="error").predict(graphs)
+
+
+@pytest.mark.filterwarnings("ignore:Edge labels that no training graph has:UserWarning")
+def test_labels_that_training_did_not_have_are_vectors_of_zeros():
+    graphs, y = bonds("label")
+    peer = small(baselines.GINClassifier, edge_label="label").fit(graphs, y)
+    graphs[0].edges[0, 1]["label"] = "?"
+    flat = peer._prediction_data(graphs[:1]).batch(np.array([0]))[0].graphs
+    vectors = flat.edge_features[flat.edge_kinds]
+    assert (vectors.sum(1) == 0).sum() == 2 and vectors.sum() == 10
+
+
+@pytest.mark.parametrize("kind", [baselines.ECCClassifier, *BY_OPTION])
+def test_edge_labels_tell_checkpoints_apart(kind, tmp_path):
+    graphs, y = bonds("label")
+    peer = small(kind, edge_label="label")
+    expected = clone(peer).fit(graphs, y, checkpoint=tmp_path / "fit").predict_proba(graphs)
+    again = clone(peer).fit(graphs, y, checkpoint=tmp_path / "fit").predict_proba(graphs)
+    assert_array_equal(again, expected)
     for graph in graphs:
         for edge in graph.edges.values():
             edge["label"] = edge["label"].replace("=", "#")
     with pytest.raises(ValueError, match="belongs to a fit of other graphs or targets"):
-        small(baselines.ECCClassifier).fit(graphs, y, checkpoint=tmp_path / "fit")
+        clone(peer).fit(graphs, y, checkpoint=tmp_path / "fit")
+
+
+# Edge weights
+
+
+def weighted_rings():
+    """Rings of C C N N C C N N, in which edges of equal or of different nodes are heavy."""
+    graphs, y = [], np.arange(60) % 2
+    for is_between in y.tolist():
+        graph = nx.cycle_graph(8)
+        nx.set_node_attributes(graph, dict(enumerate("CCNNCCNN")), "label")
+        for u, v in graph.edges:
+            differ = graph.nodes[u]["label"] != graph.nodes[v]["label"]
+            graph.edges[u, v]["load"] = 3.0 if differ == bool(is_between) else 0.5
+        graphs.append(graph)
+    return graphs, y
+
+
+@pytest.mark.parametrize("kind", WEIGHING)
+def test_graphs_that_differ_in_weights_only_are_told_apart(kind, tmp_path):
+    graphs, y = weighted_rings()
+    options = {"random_state": 0, "n_layers": 2, "max_epochs": 100, "lr": 0.01}
+    assert kind(**options).fit(graphs, y).score(graphs, y) == 0.5
+    peer = kind(**options, edge_weight="load").fit(graphs, y)
+    assert peer.score(graphs, y) == 1
+    X = GraphSet.from_networkx(graphs, edge_label=None, edge_weight="load")
+    of_set = kind(**options, edge_weight="load").fit(X, y)
+    assert_array_equal(of_set.predict_proba(X), peer.predict_proba(graphs))
+    peer.save(tmp_path / "peer")
+    for restored in (sklofi.load(tmp_path / "peer"), pickle.loads(pickle.dumps(peer))):
+        assert_array_equal(restored.predict_proba(graphs), peer.predict_proba(graphs))
+
+
+@pytest.mark.parametrize("kind", WEIGHING)
+def test_weights_have_to_be_there_if_they_were_in_training(kind):
+    graphs, y = weighted_rings()
+    weighted = GraphSet.from_networkx(graphs, edge_label=None, edge_weight="load")
+    plain = GraphSet.from_networkx(graphs, edge_label=None)
+    name = kind.__name__
+    for X, other in ((weighted, plain), (plain, weighted)):
+        here, there = ("without", "with") if other is plain else ("with", "without")
+        message = f"graphs {here} edge weights, but {name} was fitted on graphs {there} edge"
+        with pytest.raises(ValueError, match=message):
+            small(kind, max_epochs=1).fit(X, y).predict(other)
+
+
+@pytest.mark.parametrize("kind", [one for one in CLASSIFIERS if one not in WEIGHING])
+def test_peers_that_do_not_use_weights_say_so(kind):
+    graphs, y = weighted_rings()
+    X = GraphSet.from_networkx(graphs, edge_weight="load")
+    with pytest.warns(UserWarning, match=f"{kind.__name__} does not use edge weights"):
+        fitted = small(kind, max_epochs=1).fit(X, y)
+    assert_array_equal(fitted.predict_proba(X[:2])[0], fitted.predict_proba(X[:2])[1])
+
+
+@pytest.mark.parametrize("size", [1e-40, 3e38])
+@pytest.mark.parametrize("kind", WEIGHING)
+def test_weights_of_any_size_give_finite_predictions(kind, size):
+    graphs, y = weighted_rings()
+    peer = small(kind, max_epochs=2, edge_weight="load").fit(graphs, y)
+    for edge in graphs[0].edges.values():
+        edge["load"] = size
+    assert np.isfinite(peer.predict_proba(graphs)).all()
+    assert np.isfinite(peer.fit(graphs, y).predict_proba(graphs)).all()
 
 
 # What networks find in the data

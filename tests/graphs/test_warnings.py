@@ -21,7 +21,7 @@ from sklofi.baselines import (
 )
 from sklofi.graphs._input import as_graph_set
 from sklofi.graphs._warnings import warn_of_training
-from sklofi.kernels import RandomWalkKernel
+from sklofi.kernels import RandomWalkKernel, ShortestPathVectorizer
 
 
 def labeled(graph, *labels):
@@ -48,9 +48,9 @@ FAST = {"max_epochs": 1, "random_state": 0}
     [
         (LoFIClassifier(**FAST), "LoFIClassifier"),
         (GCNClassifier(**FAST), "GCNClassifier"),
-        (GraphKernelSVC(), "GraphKernelSVC|WLVectorizer"),
-        (GraphKernelSVC(kernel=RandomWalkKernel()), "GraphKernelSVC|RandomWalkKernel"),
-        (WLVectorizer(), "WLVectorizer"),
+        (GraphKernelSVC(kernel="shortest-path"), r'GraphKernelSVC\(kernel="shortest-path"\)'),
+        (GraphKernelSVC(kernel=ShortestPathVectorizer(normalize=True)), "GraphKernelSVC"),
+        (ShortestPathVectorizer(), "ShortestPathVectorizer"),
     ],
 )
 def test_whoever_does_not_use_edge_labels_says_so_once(estimator, owner, container):
@@ -68,6 +68,9 @@ def test_whoever_does_not_use_edge_labels_says_so_once(estimator, owner, contain
     [
         FingerprintClassifier(),
         FingerprintClassifier(edge_label=None),
+        GraphKernelSVC(),
+        GraphKernelSVC(edge_label=None),
+        GraphKernelSVC(kernel=RandomWalkKernel()),
         ECCClassifier(**FAST),
         LabelHistogramClassifier(),
         GraphKernelSVC(kernel="vertex-histogram"),
@@ -184,7 +187,15 @@ def test_a_rare_label_in_few_graphs_is_not_worth_a_word():
         classifier.predict([*PATHS, rare, rare, rare])
 
 
-@pytest.mark.parametrize("estimator", [FingerprintClassifier(), ECCClassifier(**FAST)])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        FingerprintClassifier(),
+        ECCClassifier(**FAST),
+        GraphKernelSVC(),
+        GraphKernelSVC(kernel=RandomWalkKernel()),
+    ],
+)
 def test_edge_labels_that_were_never_seen_are_named(estimator):
     estimator.fit(GRAPHS, Y)
     unseen = labeled(nx.path_graph(3), *"aba")

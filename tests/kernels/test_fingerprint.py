@@ -66,20 +66,17 @@ def test_directed_and_undirected_graphs_stand_side_by_side():
 
 
 @unseen_labels
-@pytest.mark.filterwarnings("ignore:WLVectorizer does not use edge labels:UserWarning")
-def test_without_labels_of_edges_neighborhoods_are_those_of_weisfeiler_and_lehman():
-    train, test = odd_graphs(25, labels="ab"), odd_graphs(20, seed=1, labels="abc")
-    wl = WLVectorizer(3).fit(train)
-    for vectorizer, graphs in [
-        (FingerprintVectorizer(3), (train, test)),
-        (FingerprintVectorizer(3, edge_label=None), (bonded_graphs(25, labels="ab"), test)),
-    ]:
-        vectorizer.fit(graphs[0])
-        n_wl = int(vectorizer.n_colors_.sum())
-        for part in graphs:
-            expected = wl.fit(graphs[0]).transform(part).toarray()
-            assert_array_equal(vectorizer.transform(part).toarray()[:, :n_wl], expected)
-        assert_array_equal(vectorizer.get_feature_names_out()[:n_wl], wl.get_feature_names_out())
+@pytest.mark.parametrize("edge_label", ["label", None])
+@pytest.mark.parametrize("make_graphs", [odd_graphs, bonded_graphs])
+def test_neighborhoods_are_those_of_weisfeiler_and_lehman(make_graphs, edge_label):
+    train, test = make_graphs(25, labels="ab"), make_graphs(20, seed=1, labels="abc")
+    wl = WLVectorizer(3, edge_label=edge_label).fit(train)
+    vectorizer = FingerprintVectorizer(3, edge_label=edge_label).fit(train)
+    n_wl = int(vectorizer.n_colors_.sum())
+    for graphs in (train, test):
+        expected = wl.transform(graphs).toarray()
+        assert_array_equal(vectorizer.transform(graphs).toarray()[:, :n_wl], expected)
+    assert_array_equal(vectorizer.get_feature_names_out()[:n_wl], wl.get_feature_names_out())
 
 
 @unseen_labels

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from helpers import odd_graphs
+from helpers import bonded_graphs, odd_graphs
 from sklofi import GraphKernelSVC, GraphSet, WLVectorizer
 from sklofi.kernels import (
+    FingerprintVectorizer,
     RandomWalkKernel,
     RandomWalkVectorizer,
     ShortestPathVectorizer,
@@ -74,6 +75,18 @@ def test_walks_equal_grakel_but_for_walks_without_steps():
     theirs = GraKeLKernel(grakel.RandomWalkLabeled(**baseline)).fit_graphs(graphs)
     ours = RandomWalkKernel(decay=0.02).fit_transform(graphs)
     assert_allclose(ours + without_steps, theirs, rtol=1e-9)
+
+
+def test_bonds_equal_the_edge_histogram_of_grakel():
+    """The one kernel of both that looks at edge labels; GraKeL's WL and walks do not."""
+    graphs = bonded_graphs(25, bonds="xyz", directed=True)
+    graphs = [graph for graph in graphs if graph.edges]  # GraKeL has none without edges
+    theirs = grakel.EdgeHistogram().fit_transform(
+        [[list(g.edges), {}, {(u, v): b for u, v, b in g.edges(data="label")}] for g in graphs]
+    )
+    ours = FingerprintVectorizer(0, max_ring=0, node_label=None).fit(graphs)
+    is_bond = [name.startswith("bond:") for name in ours.get_feature_names_out()]
+    assert_array_equal(linear_kernel(ours.transform(graphs)[:, is_bond]), theirs)
 
 
 def test_a_grakel_kernel_in_the_classifier():

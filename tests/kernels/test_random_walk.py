@@ -3,10 +3,13 @@ from itertools import product
 import networkx as nx
 import numpy as np
 import pytest
+from edge_labeled import edge_labeled_lists, steps_from
+from hypothesis import given, settings
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from helpers import odd_graphs, unseen_labels
+from helpers import bonded_graphs, odd_graphs, unseen_labels
 from sklofi import GraphSet
 from sklofi.kernels import RandomWalkKernel, RandomWalkVectorizer, linear_kernel
 from sklofi.kernels import _random_walk as walks
@@ -20,10 +23,15 @@ def product_adjacency(first, second):
         for u, v in product(first, second)
         if first.nodes[u]["label"] == second.nodes[v]["label"]
     ]
+    # How many labels there are by which edges lead from a pair to a pair.
     return np.array(
-        [[first.has_edge(u, a) and second.has_edge(v, b) for a, b in pairs] for u, v in pairs],
+        [[len(bonds(first, u, a) & bonds(second, v, b)) for a, b in pairs] for u, v in pairs],
         dtype=float,
     ).reshape(len(pairs), len(pairs))
+
+
+def bonds(graph, u, v):
+    return {bond for end, bond in steps_from(graph, u) if end == v}
 
 
 def plain_walks(first, second, n_steps, decay):
@@ -59,6 +67,49 @@ def plain_series(first, second, decay):
     return np.linalg.inv(np.eye(len(steps)) - decay * steps).sum() if len(steps) else 0.0
 
 
+def assert_walks_are_those_of_the_product_graph(graphs):
+    vectorizer = RandomWalkVectorizer(3, decay=0.3)
+    vectors = vectorizer.fit_transform(graphs)
+    expected = [[plain_walks(a, b, 3, 0.3) for b in graphs] for a in graphs]
+    assert_allclose(linear_kernel(vectors), expected, rtol=1e-12)
+    names = vectorizer.get_feature_names_out()
+    assert len(set(names)) == len(names) == vectors.shape[1]
+    kernel = RandomWalkKernel().fit(graphs)
+    expected = [[plain_series(a, b, kernel.decay_) for b in graphs] for a in graphs]
+    assert_allclose(kernel.transform(graphs), expected, rtol=1e-9)
+
+
+@settings(max_examples=50, deadline=None)
+@given(edge_labeled_lists())
+def test_walks_with_edge_labels_equal_walks_in_the_product_graph(graphs):
+    assert_walks_are_those_of_the_product_graph(graphs)
+
+
+@settings(max_examples=50, deadline=None)
+@given(edge_labeled_lists(is_multi=True))
+def test_parallel_edges_of_different_labels_are_two_ways(graphs):
+    assert_walks_are_those_of_the_product_graph(graphs)
+
+
+@pytest.mark.parametrize("kernel", [RandomWalkVectorizer(2), RandomWalkKernel()])
+def test_edge_labels_can_be_ignored(kernel):
+    labeled = bonded_graphs()
+    bare = [graph.copy() for graph in labeled]
+    for graph in bare:
+        for *_, data in graph.edges(data=True):
+            data.clear()
+    plain = clone(kernel).set_params(edge_label=None)
+    expected = _dense(kernel.fit_transform(bare))
+    for X in (labeled, GraphSet.from_networkx(labeled)):
+        assert_array_equal(_dense(plain.fit_transform(X)), expected)
+        assert_array_equal(_dense(plain.transform(bare)), expected)
+    assert not np.array_equal(_dense(kernel.fit_transform(labeled)), expected)
+
+
+def _dense(values):
+    return values.toarray() if hasattr(values, "toarray") else values
+
+
 def test_the_series_is_the_limit_of_fixed_lengths():
     graphs = odd_graphs(8, labels="a")
     whole = RandomWalkKernel(decay=0.02).fit_transform(graphs)
@@ -70,8 +121,10 @@ def test_the_series_is_the_limit_of_fixed_lengths():
 
 
 @unseen_labels
-def test_new_graphs_give_the_block_of_the_whole_matrix():
-    train, test = odd_graphs(8, labels="ab"), odd_graphs(6, seed=1, labels="abc")
+@pytest.mark.parametrize("make_graphs, more", [(odd_graphs, {}), (bonded_graphs, {"bonds": "xy"})])
+def test_new_graphs_give_the_block_of_the_whole_matrix(make_graphs, more):
+    train = make_graphs(8, labels="ab", **more)
+    test = make_graphs(6, seed=1, labels="abc", **(more and {"bonds": "xyz"}))
     for normalize in (False, True):
         kernel = RandomWalkKernel(decay=0.02, normalize=normalize)
         everything = kernel.fit_transform(train + test)
@@ -85,6 +138,9 @@ def test_names_are_the_labels_on_the_way():
     nx.set_node_attributes(graph, {0: "a", 1: "b"}, "label")
     vectorizer = RandomWalkVectorizer(2, decay=1).fit([graph])
     assert vectorizer.get_feature_names_out().tolist() == ["a", "b", "a-b", "b-a", "a-b-a", "b-a-b"]
+    graph.edges[0, 1]["label"] = 2
+    vectorizer.set_params(n_steps=1).fit([graph])
+    assert vectorizer.get_feature_names_out().tolist() == ["a", "b", "a-[2]-b", "b-[2]-a"]
 
 
 def test_spectral_radii_are_bounds_and_close():
@@ -119,6 +175,9 @@ def test_labels_are_needed_at_both_times_or_at_none():
     kernel = RandomWalkKernel().fit(odd_graphs(5))
     with pytest.raises(ValueError, match="X has graphs without node labels, but RandomWalkKernel"):
         kernel.transform([nx.path_graph(2)])
+    for kernel in (RandomWalkKernel(), RandomWalkVectorizer()):
+        with pytest.raises(ValueError, match="X has graphs without edge labels, but RandomWalk"):
+            kernel.fit(bonded_graphs()).transform(odd_graphs())
 
 
 def test_too_many_walks_are_refused():

@@ -3,6 +3,7 @@
 import copy
 import pickle
 import re
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 from inspect import getdoc, signature
 
@@ -12,12 +13,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from sklearn.base import clone
+from saved_models import DATA, graphs_and_targets
+from sklearn.base import clone, is_regressor
 from sklearn.datasets import make_classification
+from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, SVR, LinearSVC
 
+import sklofi
 from helpers import odd_graphs, unseen_labels
 from sklofi import GraphKernelSVC, GraphKernelSVR, GraphSet, WLVectorizer
 from sklofi.datasets import load_graph_atlas, make_motif_graphs
@@ -598,6 +602,94 @@ def test_sets_that_differ_in_edges_are_not_taken_for_each_other(other):
     after = fitted(sent(other))
     assert [*after.kernel_.get_feature_names_out()] == [*alone.kernel_.get_feature_names_out()]
     assert_allclose(after.decision_function(sent(other)), alone.decision_function(other))
+
+
+def rings_of_bonds():
+    """Rings that differ in which bonds are beside each other, and the same without bonds."""
+    graphs = [nx.cycle_graph(4 * n) for n in (1, 2, 3, 4, 5) for _ in "ab"]
+    bare = copy.deepcopy(graphs)
+    for i, graph in enumerate(graphs):
+        for j in graph:
+            graph.edges[j, (j + 1) % len(graph)]["label"] = ("-=-=", "--==")[i % 2][j % 4]
+    return graphs, bare, np.arange(10) % 2
+
+
+@pytest.mark.parametrize("as_set", [False, True])
+@pytest.mark.parametrize("kernel", ["wl", "wl-oa", "random-walk"])
+def test_kernels_by_name_read_edge_labels_unless_told_not_to(kernel, as_set):
+    graphs, bare, y = rings_of_bonds()
+    X = GraphSet.from_networkx(graphs) if as_set else graphs
+    classifier = GraphKernelSVC(kernel=kernel, n_iter=3)
+    assert classifier.fit(X[:6], y[:6]).score(X[6:], y[6:]) == 1
+    expected = clone(classifier).fit(bare[:6], y[:6]).decision_function(bare[6:])
+    classifier.set_params(edge_label=None).fit(X[:6], y[:6])
+    assert_allclose(classifier.decision_function(X[6:]), expected, atol=1e-12)
+    # A vectorizer has its own choice.
+    kernel = WLVectorizer(3, edge_label=None, normalize=True)
+    classifier = GraphKernelSVC(kernel=kernel, edge_label="nowhere").fit(X[:6], y[:6])
+    assert len(set(classifier.predict(X[6:]))) == 1
+    for graph in graphs:
+        for *_, data in graph.edges(data=True):
+            data["bond"] = data.pop("label")
+    renamed = GraphKernelSVC(n_iter=3, edge_label="bond").fit(graphs[:6], y[:6])
+    assert renamed.score(graphs[6:], y[6:]) == 1
+
+
+def test_folds_share_a_matrix_if_edge_labels_are_ignored(monkeypatch):
+    graphs, _, y = rings_of_bonds()
+    fits = []
+    original = WLVectorizer.fit_graphs
+    monkeypatch.setattr(
+        WLVectorizer, "fit_graphs", lambda self, X: fits.append(len(X)) or original(self, X)
+    )
+    search = GridSearchCV(GraphKernelSVC(edge_label=None), {"C": [1, 10]}, cv=2, refit=False)
+    search.fit(GraphSet.from_networkx(graphs), y)
+    assert fits.count(10) == 1
+
+
+def test_a_callable_sees_the_edge_labels_of_a_set():
+    graphs, _, y = rings_of_bonds()
+
+    def bonds(rows, columns):
+        counts = [
+            [g.edges[0, 1]["label"] == g.edges[1, 2]["label"] for g in x] for x in (rows, columns)
+        ]
+        return np.equal.outer(*counts).astype(float)
+
+    X = GraphSet.from_networkx(graphs)
+    for part in (X, X[2:]):
+        weight = np.arange(len(part)) != 3  # which leaves out a graph
+        classifier = GraphKernelSVC(kernel=bonds).fit(part, y[-len(part) :], weight)
+        assert classifier.score(part, y[-len(part) :]) == 1
+
+
+def test_kernels_without_edge_labels_do_not_ask_for_them():
+    _, bare, y = rings_of_bonds()
+    for kernel in ("shortest-path", "vertex-histogram"):
+        GraphKernelSVC(kernel=kernel, edge_label="nowhere").fit(bare, y).predict(bare)
+    with pytest.raises(ValueError, match=r"'nowhere' \(edge_label\)"):
+        GraphKernelSVC(edge_label="nowhere").fit(bare, y)
+
+
+@pytest.mark.parametrize(
+    "name", ["svc", "svc-probability", "svc-linear", "svc-walks", "svr-linear"]
+)
+@pytest.mark.parametrize("file_format", [1, 2])
+def test_files_of_before_edge_labels_ignore_them(file_format, name):
+    """That they predict what they did is in test_storage.py."""
+    with warnings.catch_warnings():  # of another version of scikit-learn
+        warnings.simplefilter("ignore", InconsistentVersionWarning)
+        machine = sklofi.load(DATA / f"format-{file_format}" / f"{name}.safetensors")
+    assert machine.edge_label is None and machine.kernel_.edge_label is None
+    graphs, classes, y = graphs_and_targets()
+    expected = machine.predict(graphs)
+    for graph in graphs:
+        for number, data in enumerate(graph.edges.values()):
+            data["label"] = number % 2
+    for X in (graphs, GraphSet.from_networkx(graphs)):
+        assert_array_equal(machine.predict(X), expected)
+    machine.fit(graphs, y if is_regressor(machine) else classes)
+    assert machine.kernel_.edge_label is None
 
 
 def test_a_data_frame_of_one_column_is_a_list_of_graphs(motifs):

@@ -1,6 +1,7 @@
 """DGCNN against plain formulas on dense matrices."""
 
 import functools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -70,6 +71,19 @@ def test_dgcnn_equals_the_formula_on_dense_matrices(n_sorted):
         dgcnn_formula(network, single(graphs, i), adjacency(*case)) for i, case in enumerate(cases)
     ]
     assert_equal_values_and_gradients(network, network(graphs), torch.cat(expected))
+
+
+def test_weights_of_edges_are_entries_of_the_adjacency():
+    edges = [(i, i + 1) for i in range(11)] + [(3, 0), (7, 7), (5, 2)]
+    graphs = flat([(12, edges)])
+    weights = torch.rand(len(edges), generator=torch.Generator().manual_seed(0)).double() * 3
+    weights[:1] = 0
+    a = adjacency(12, edges)
+    for (source, target), weight in zip(edges, weights, strict=True):
+        a[target, source] = weight
+    network = shaken(build(SMALL_DGCNN)).eval()
+    found = network(replace(graphs, edge_weight=weights))
+    assert_equal_values_and_gradients(network, found, dgcnn_formula(network, graphs.x, a))
 
 
 def test_dgcnn_has_the_published_sizes():

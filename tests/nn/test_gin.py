@@ -1,7 +1,10 @@
+from dataclasses import replace
+
 import pytest
 import torch
 from stacks import (
     EDGES,
+    N_EDGE_FEATURES,
     SIZES,
     adjacency,
     assert_same,
@@ -10,8 +13,9 @@ from stacks import (
     norm,
     pooled,
     scramble_,
+    weighted,
 )
-from torch_geometric.nn import GINConv
+from torch_geometric.nn import GINConv, GINEConv
 
 from sklofi.nn import GIN, SGIN
 from sklofi.nn._gin import count_returns
@@ -68,15 +72,91 @@ def test_gin_layers_equal_those_of_pytorch_geometric(generator):
     assert torch.equal(layer(x, edges), published(x, edges))
 
 
-def test_sgin_equals_gin_over_walks_of_one_and_two_steps(graphs, generator):
+def test_weights_of_edges_are_entries_of_the_adjacency(graphs, generator):
+    graphs = weighted(graphs, generator)
+    network = scramble_(build(GIN, n_layers=2, n_hidden=4, dropout=0.0), generator)
+    assert_same(network, gin_formula(network, adjacency(graphs)), graphs)
+
+
+def edge_layer(generator):
+    """A layer of GINE, and edges with a loop and with two parallel ones, whose labels differ."""
+    network = build(GIN, n_layers=1, n_hidden=4, train_eps=True, n_edge_features=N_EDGE_FEATURES)
+    layer = scramble_(network, generator).layers[0]
+    edges = torch.tensor([[0, 1, 1, 2, 4, 4, 4], [1, 0, 2, 1, 4, 3, 3]])
+    features = torch.randn(4, N_EDGE_FEATURES, generator=generator, dtype=layer.eps.dtype)
+    return layer, edges, features, torch.tensor([0, 0, 1, 1, 2, 3, 0])
+
+
+def test_layers_with_edge_labels_equal_gine_of_pytorch_geometric(generator):
+    layer, edges, features, kinds = edge_layer(generator)
+    published = GINEConv(layer.nn, train_eps=True, edge_dim=N_EDGE_FEATURES).to(features.dtype)
+    published.load_state_dict(layer.state_dict())
+    published.nn = layer.nn  # which GINEConv has reset
+    layer.load_state_dict(published.state_dict())
+    x = torch.randn(5, 3, generator=generator, dtype=features.dtype, requires_grad=True)
+    results = []
+    for module, options in (
+        (layer, {"edge_features": features, "edge_kinds": kinds}),
+        (published, {"edge_attr": features[kinds]}),
+    ):
+        outputs = module(x, edges, **options)
+        inputs = [x, module.lin.weight, module.lin.bias, module.eps, *layer.nn.parameters()]
+        factors = torch.arange(1.0, 21).to(outputs).reshape(5, 4)
+        results.append([outputs, *torch.autograd.grad((outputs * factors).sum(), inputs)])
+    for found, expected in zip(*results, strict=True):
+        torch.testing.assert_close(found, expected)
+        assert expected.abs().sum() > 0
+
+
+@pytest.mark.parametrize("has_weights", [True, False])
+def test_gine_equals_a_loop_over_edges(graphs, generator, has_weights):
+    if has_weights:
+        graphs = weighted(graphs, generator)
+    options = {"dropout": 0.0, "n_edge_features": N_EDGE_FEATURES}
+    network = scramble_(build(GIN, n_layers=2, n_hidden=4, **options), generator)
+
+    def formula(graphs):
+        x, readouts = graphs.x, [pooled(graphs.x, graphs, "sum")]
+        for layer in network.layers:
+            sums = [(1 + layer.eps) * own for own in x]
+            for number, (u, v) in enumerate(graphs.edge_index.T.tolist()):
+                edge = layer.lin(graphs.edge_features[graphs.edge_kinds[number]])
+                factor = graphs.edge_weight[number] if has_weights else 1
+                sums[v] = sums[v] + factor * torch.relu(x[u] + edge)
+            first, first_norm, _, second, second_norm = layer.nn
+            x = second(torch.relu(norm(first_norm, first(torch.stack(sums)))))
+            x = torch.relu(norm(second_norm, x))
+            readouts.append(pooled(x, graphs, "sum"))
+        return network.output(torch.cat(readouts, 1))
+
+    assert_same(network, formula, graphs)
+
+
+def test_an_edge_of_zeros_has_the_vector_that_all_edges_have_in_common(generator):
+    """As edges have whose labels no training graph has."""
+    layer, edges, features, kinds = edge_layer(generator)
+    layer.eval()
+    features[3] = 0
+    x = torch.randn(5, 3, generator=generator, dtype=features.dtype)
+    single = layer(x, edges[:, 5:6], edge_features=features, edge_kinds=kinds[5:6])
+    sums = (1 + layer.eps) * x
+    sums[3] = sums[3] + torch.relu(x[4] + layer.lin.bias)
+    torch.testing.assert_close(single, layer.nn(sums))
+
+
+@pytest.mark.parametrize("has_weights", [True, False])
+def test_sgin_equals_gin_over_walks_of_one_and_two_steps(graphs, generator, has_weights):
+    if has_weights:
+        graphs = weighted(graphs, generator)
     network = scramble_(build(SGIN, n_layers=2, n_hidden=4, dropout=0.0), generator)
     n_nodes = len(graphs.x)
     edges = graphs.edge_index.T.tolist()
+    weights = graphs.edge_weight.tolist() if has_weights else [1.0] * len(edges)
     a = adjacency(graphs)
-    for w, u in edges:
-        for u_again, v in edges:
+    for (w, u), first in zip(edges, weights, strict=True):
+        for (u_again, v), second in zip(edges, weights, strict=True):
             if u == u_again and w != v:
-                a[v, w] += 1
+                a[v, w] += first * second
     assert a.max() > 1  # in a triangle, two ways lead to a neighbor
     assert_same(network, gin_formula(network, a), graphs)
     dense = adjacency(graphs)
@@ -87,6 +167,15 @@ def test_sgin_equals_gin_over_walks_of_one_and_two_steps(graphs, generator):
 def test_returns_count_edges_as_often_as_they_are_there(generator):
     graphs = flat_graphs([3], [(0, 1), (0, 1), (1, 0), (1, 0), (1, 0), (2, 2), (1, 2)], generator)
     assert count_returns(graphs)[:, 0].tolist() == [6, 6, 1]
+
+
+def test_returns_weigh_edges_as_often_as_they_are_there(generator):
+    edges = [(0, 1), (0, 1), (1, 0), (2, 2), (1, 2)]
+    graphs = flat_graphs([3], edges, generator)
+    weights = torch.tensor([2.0, 3.0, 0.5, 4.0, 7.0]).double()
+    assert count_returns(replace(graphs, edge_weight=weights))[:, 0].tolist() == [2.5, 2.5, 16]
+    alone = flat_graphs([2], [], generator)
+    assert count_returns(replace(alone, edge_weight=weights[:0]))[:, 0].tolist() == [0, 0]
 
 
 @pytest.mark.parametrize("network_class", [GIN, SGIN])

@@ -2,6 +2,8 @@ import pytest
 import torch
 from stacks import (
     EDGES,
+    N_EDGE_FEATURES,
+    N_FEATURES,
     POOL,
     SIZES,
     adjacency,
@@ -11,8 +13,10 @@ from stacks import (
     perceptron,
     pooled,
     scramble_,
+    weighted,
 )
 from torch import nn
+from torch_geometric.nn import GCNConv, SAGEConv
 
 from sklofi.nn import GAT, GCN, GraphSAGE
 
@@ -27,18 +31,82 @@ def graphs(generator):
     return flat_graphs(SIZES, EDGES, generator)
 
 
-def test_gcn_equals_the_normalized_adjacency_formula(graphs, generator):
+@pytest.mark.parametrize("has_weights", [True, False])
+def test_gcn_equals_the_normalized_adjacency_formula(graphs, generator, has_weights):
+    if has_weights:
+        graphs = weighted(graphs, generator)
     network = scramble_(build(GCN, n_layers=2, n_hidden=4), generator)
 
     def formula(graphs):
         a = adjacency(graphs)
-        a.fill_diagonal_(1)  # the loop that is there already is the loop
+        has_loop = a.diagonal() > 0  # the loop that is there already is the loop
+        a = a + torch.diag((~has_loop).to(a))
         scale = a.sum(1) ** -0.5
         a = scale[:, None] * a * scale
         x = graphs.x
         for layer in network.layers:
             x = torch.relu(a @ x @ layer.lin.weight.T + layer.bias)
         return perceptron(network.output, pooled(x, graphs, "mean"))
+
+    assert_same(network, formula, graphs)
+
+
+def test_gcn_with_weights_equals_that_of_pytorch_geometric(graphs, generator):
+    graphs = weighted(graphs, generator)
+    network = scramble_(build(GCN, n_layers=1, n_hidden=4), generator)
+    published = GCNConv(N_FEATURES, 4).double()
+    published.load_state_dict(network.layers[0].state_dict())
+    torch.testing.assert_close(
+        network.layers[0](graphs.x, *network.edges(graphs)),
+        published(graphs.x, graphs.edge_index, graphs.edge_weight),
+    )
+
+
+@pytest.mark.parametrize("aggregation", ["mean", "max", "sum"])
+def test_graph_sage_layers_equal_those_of_pytorch_geometric(graphs, generator, aggregation):
+    network = build(GraphSAGE, n_layers=1, n_hidden=4, aggregation=aggregation)
+    layer = scramble_(network, generator).layers[0]
+    published = SAGEConv(N_FEATURES, 4, aggr=aggregation, project=aggregation == "max").double()
+    published.load_state_dict(layer.state_dict())
+    edges = graphs.edge_index
+    assert torch.equal(layer(graphs.x, edges), published(graphs.x, edges))
+
+
+@pytest.mark.parametrize("has_labels, has_weights", [(1, 0), (0, 1), (1, 1)])
+@pytest.mark.parametrize("aggregation", ["mean", "max", "sum"])
+def test_graph_sage_with_edges_equals_a_loop_over_them(aggregation, has_labels, has_weights):
+    generator = torch.Generator().manual_seed(1)
+    graphs = flat_graphs(SIZES, [*EDGES, (8, 9), (2, 2)], generator)  # two edges are parallel
+    if has_weights:
+        graphs = weighted(graphs, generator)
+    n_edge_features = N_EDGE_FEATURES if has_labels else 0
+    options = {"aggregation": aggregation, "n_edge_features": n_edge_features}
+    network = scramble_(build(GraphSAGE, n_layers=2, n_hidden=4, **options), generator)
+
+    def formula(graphs):
+        x, outputs = graphs.x, []
+        for layer in network.layers:
+            heard = [[] for _ in x]
+            weights = [[] for _ in x]
+            for number, (u, v) in enumerate(graphs.edge_index.T.tolist()):
+                message = layer.lin(x[u]) if aggregation == "max" else x[u]
+                if has_labels:
+                    edge = graphs.edge_features[graphs.edge_kinds[number]]
+                    message = message + layer.lin_edge(edge)
+                if has_labels or aggregation == "max":
+                    message = torch.relu(message)
+                weight = graphs.edge_weight[number] if has_weights else torch.ones(()).to(x)
+                heard[v].append(weight * message)
+                weights[v].append(weight)
+            near = []
+            for messages, total in zip(heard, map(sum, weights), strict=True):
+                one = POOL["sum" if aggregation == "mean" else aggregation](
+                    torch.stack(messages or [torch.zeros_like(x[0])])
+                )
+                near.append(one / (total or 1) if aggregation == "mean" else one)
+            x = torch.relu(layer.lin_l(torch.stack(near)) + layer.lin_r(x))
+            outputs.append(x)
+        return perceptron(network.output, pooled(torch.cat(outputs, 1), graphs, "max"))
 
     assert_same(network, formula, graphs)
 
@@ -77,6 +145,35 @@ def test_gat_equals_attention_written_out(graphs, generator):
             for v in range(len(x)):
                 heard = h[a[v] > 0]  # (n_neighbors, n_heads, n_hidden)
                 scores = (h[v] * layer.att_dst[0]).sum(-1) + (heard * layer.att_src[0]).sum(-1)
+                attention = torch.softmax(nn.functional.leaky_relu(scores, 0.2), dim=0)
+                rows.append((attention[..., None] * heard).sum(0).flatten())
+            x = nn.functional.elu(torch.stack(rows) + layer.bias)
+        return perceptron(network.output, pooled(x, graphs, "mean"))
+
+    assert_same(network, formula, graphs)
+
+
+def test_gat_with_edge_labels_equals_attention_written_out(generator):
+    graphs = flat_graphs(SIZES, [*EDGES, (8, 9)], generator)  # two edges are parallel
+    options = {"n_heads": 3, "n_edge_features": N_EDGE_FEATURES}
+    network = scramble_(build(GAT, n_layers=2, n_hidden=4, **options), generator)
+
+    def formula(graphs):
+        x = graphs.x
+        for layer in network.layers:
+            h = (x @ layer.lin.weight.T).reshape(len(x), 3, 4)
+            rows = []
+            for v in range(len(x)):
+                heard, edges = [], []  # all but loops, which have the mean of the others
+                for number, (u, w) in enumerate(graphs.edge_index.T.tolist()):
+                    if w == v and u != v:
+                        heard.append(h[u])
+                        edges.append(graphs.edge_features[graphs.edge_kinds[number]])
+                loop = torch.stack(edges).mean(0) if edges else torch.zeros(2).to(x)
+                heard, edges = torch.stack([*heard, h[v]]), torch.stack([*edges, loop])
+                edges = (edges @ layer.lin_edge.weight.T).reshape(-1, 3, 4)
+                scores = (h[v] * layer.att_dst[0]).sum(-1) + (heard * layer.att_src[0]).sum(-1)
+                scores = scores + (edges * layer.att_edge[0]).sum(-1)
                 attention = torch.softmax(nn.functional.leaky_relu(scores, 0.2), dim=0)
                 rows.append((attention[..., None] * heard).sum(0).flatten())
             x = nn.functional.elu(torch.stack(rows) + layer.bias)

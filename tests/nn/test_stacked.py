@@ -3,23 +3,29 @@
 import copy
 import pickle
 from dataclasses import replace
+from functools import partial
 
 import pytest
 import torch
 from stacks import (
     EDGES,
+    N_EDGE_FEATURES,
     N_OUTPUTS,
     SIZES,
     build,
     flat_graphs,
     pooled,
     scramble_,
+    weighted,
 )
 
 from sklofi.nn import ECC, GAT, GCN, GIN, SFAGNN, SGIN, DeepMultisets, FlatGraphs, GraphSAGE
 from sklofi.nn._choices import POOLINGS
 
-NETWORKS = [DeepMultisets, GCN, GraphSAGE, GIN, SGIN, GAT, ECC, SFAGNN]
+# Those that read edge labels by option.
+LABELED = [partial(network, n_edge_features=N_EDGE_FEATURES) for network in (GraphSAGE, GIN, GAT)]
+NETWORKS = [DeepMultisets, GCN, GraphSAGE, GIN, SGIN, GAT, ECC, SFAGNN, *LABELED]
+WEIGHTED = [GCN, GraphSAGE, GIN, SGIN, *LABELED[:2]]
 
 
 @pytest.fixture
@@ -86,6 +92,34 @@ def test_graphs_do_not_see_each_other_in_evaluation(generator, network_class):
         start += size
 
 
+@pytest.mark.parametrize("network_class", WEIGHTED)
+def test_weights_of_one_are_no_weights_and_others_are_seen(graphs, generator, network_class):
+    network = scramble_(build(network_class), generator).eval()
+    ones = replace(graphs, edge_weight=torch.ones(len(EDGES)).double())
+    torch.testing.assert_close(network(ones), network(graphs))
+    assert not torch.allclose(network(weighted(graphs, generator)), network(graphs))
+
+
+@pytest.mark.parametrize("network_class", LABELED)
+def test_labels_of_edges_are_seen(graphs, generator, network_class):
+    network = scramble_(build(network_class), generator).eval()
+    other = replace(graphs, edge_kinds=(graphs.edge_kinds + 1) % 4)
+    assert not torch.allclose(network(other), network(graphs))
+
+
+@pytest.mark.parametrize("size", [1e-30, 1e15])
+@pytest.mark.parametrize("network_class", WEIGHTED)
+def test_weights_of_any_size_give_finite_outputs_and_gradients(generator, network_class, size):
+    graphs = weighted(flat_graphs(SIZES, EDGES, generator, torch.float32), generator)
+    weights = size * graphs.edge_weight
+    graphs = replace(graphs, x=1e15 * graphs.x, edge_weight=weights)
+    network = build(network_class, dtype=torch.float32)
+    outputs = network.train()(graphs, generator)
+    gradients = torch.autograd.grad(outputs.sum(), [*network.parameters()])
+    values = [outputs, network.eval()(graphs), *gradients, *network.buffers()]
+    assert all(value.isfinite().all() for value in values)
+
+
 @pytest.mark.parametrize("network_class", NETWORKS)
 def test_the_order_of_nodes_and_edges_does_not_matter(graphs, generator, network_class):
     network = build(network_class).eval()
@@ -137,7 +171,8 @@ def test_deep_stacks_stay_finite_on_data_of_another_size(generator, network_clas
     n_nodes = 40
     edges = [(u, v) for u in range(n_nodes) for v in range(n_nodes) if u != v]
     large = flat_graphs([n_nodes], edges, generator, torch.float32)
-    kwargs = {"aggregation": "sum"} if network_class is GraphSAGE else {}
+    is_sage = getattr(network_class, "func", network_class) is GraphSAGE
+    kwargs = {"aggregation": "sum"} if is_sage else {}
     network = build(network_class, dtype=torch.float32, n_layers=30, **kwargs)
     network.train()(small, generator)
     assert network.eval()(replace(large, x=large.x.abs() * 1e15)).isfinite().all()

@@ -32,19 +32,28 @@ def unit(vector):
 
 
 def loop_layer(layer, x, egonet_members):
-    """z[v, j] = K(h, f), node by node, mask by mask, word by word."""
+    """z[v, j] = K(h, f), node by node, mask by mask, word by word.
+
+    A member is a node, or a node, the vector of its relation, and its weight.
+    """
     n_masks, n_words, _ = layer.dictionary.shape
     rows = []
     for members in egonet_members:
         row = []
         for j in range(n_masks):
             h = torch.zeros(n_words, dtype=x.dtype)
-            for u in members:
+            for member in members:
+                u, relation, weight = member if isinstance(member, tuple) else (member, None, 1)
                 logits = [
                     layer.temperature[j] * torch.dot(unit(x[u]), unit(layer.dictionary[j, i]))
                     for i in range(n_words)
                 ]
-                h = h + torch.softmax(torch.stack(logits), dim=0)
+                if relation is not None:
+                    logits = [
+                        logit + torch.dot(layer.offset[j, i], relation.to(x.dtype))
+                        for i, logit in enumerate(logits)
+                    ]
+                h = h + weight * torch.softmax(torch.stack(logits), dim=0)
             f = layer.histogram[j]
             if layer.kernel == "intersection":
                 row.append(sum(min(h[i], f[i]) for i in range(n_words)))
@@ -54,7 +63,13 @@ def loop_layer(layer, x, egonet_members):
     return torch.stack(rows)
 
 
-def loop_network(network, graphs, x, radius):
+def loop_network(network, graphs, x, radius, members_of=None):
+    """The outputs of graphs; `members_of(graph, node)` are members as `loop_layer` takes them."""
+    if members_of is None:
+
+        def members_of(graph, node):
+            return [list(graph).index(u) for u in nx.ego_graph(graph, node, radius)]
+
     pool = {
         "sum": lambda z: z.sum(dim=0),
         "mean": lambda z: z.mean(dim=0),
@@ -65,7 +80,7 @@ def loop_network(network, graphs, x, radius):
         nodes = list(graph)
         z = x[first : first + len(nodes)]
         first += len(nodes)
-        members = [[nodes.index(u) for u in nx.ego_graph(graph, v, radius)] for v in nodes]
+        members = [members_of(graph, v) for v in nodes]
         pooled = []
         for depth, layer in enumerate(network.layers):
             if depth:

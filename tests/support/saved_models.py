@@ -17,6 +17,7 @@ from sklofi._storage import FORMAT
 from sklofi.kernels import GraphKernelSVC, GraphKernelSVR, RandomWalkKernel, WLVectorizer
 
 DATA = Path(__file__).parents[1] / "data"
+BONDS = {"edge_label": "order"}
 TINY = {"n_layers": 2, "n_masks": 3, "n_words": 2, "max_epochs": 4, "random_state": 0}
 
 # All networks, half of them as classifiers.
@@ -72,17 +73,17 @@ def fitted_estimators():
     graphs, classes, y = graphs_and_targets()
     return {
         **fitted_lofi(),
-        "svc": GraphKernelSVC(n_iter=2).fit(graphs, classes),
-        "svc-probability": GraphKernelSVC(kernel="wl-oa", probability=True, random_state=0).fit(
-            graphs, classes
-        ),
-        "svc-linear": GraphKernelSVC(solver="linear", random_state=0).fit(graphs, classes),
-        "svc-walks": GraphKernelSVC(kernel=RandomWalkKernel()).fit(graphs, classes),
+        "svc": GraphKernelSVC(n_iter=2, **BONDS).fit(graphs, classes),
+        "svc-probability": GraphKernelSVC(
+            kernel="wl-oa", edge_label=None, probability=True, random_state=0
+        ).fit(graphs, classes),
+        "svc-linear": GraphKernelSVC(solver="linear", random_state=0, **BONDS).fit(graphs, classes),
+        "svc-walks": GraphKernelSVC(kernel=RandomWalkKernel(**BONDS)).fit(graphs, classes),
         "svr": GraphKernelSVR(kernel="shortest-path").fit(graphs, y),
-        "svr-linear": GraphKernelSVR(kernel="random-walk", solver="linear", n_iter=2).fit(
+        "svr-linear": GraphKernelSVR(kernel="random-walk", solver="linear", n_iter=2, **BONDS).fit(
             graphs, y
         ),
-        "vectorizer": WLVectorizer(n_iter=1).fit(graphs),
+        "vectorizer": WLVectorizer(n_iter=1, **BONDS).fit(graphs),
         **{
             kind.__name__: small_peer(kind).fit(graphs, y if is_regressor(kind()) else classes)
             for kind in (*PEERS, *COUNTS)

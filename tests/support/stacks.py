@@ -34,6 +34,14 @@ def small_graphs():
     return flat_graphs(SIZES, EDGES, generator), generator
 
 
+def weighted(graphs, generator):
+    """The same graphs with weights of edges, of which one is zero."""
+    n_edges = graphs.edge_index.shape[1]
+    edge_weight = torch.rand(n_edges, generator=generator, dtype=graphs.x.dtype) * 3
+    edge_weight[:1] = 0
+    return replace(graphs, edge_weight=edge_weight)
+
+
 def build(network_class, *, dtype=torch.float64, n_features=N_FEATURES, seed=0, **kwargs):
     """As the estimators do: without values first, then all values from the generator."""
     if network_class is ECC:
@@ -60,10 +68,10 @@ def scramble_(network, generator):
 
 
 def adjacency(graphs):
-    """Row v holds the nodes that v hears, each as often as there are edges."""
+    """Row v holds the nodes that v hears, each as often as there are edges, or their weight."""
     a = graphs.x.new_zeros(len(graphs.x), len(graphs.x))
-    for u, v in graphs.edge_index.T.tolist():
-        a[v, u] += 1
+    for number, (u, v) in enumerate(graphs.edge_index.T.tolist()):
+        a[v, u] += 1 if graphs.edge_weight is None else graphs.edge_weight[number]
     return a
 
 

@@ -24,7 +24,7 @@ def cut(table, rows, *, gradients=False):
     scratch = np.empty(len(rows) * int(table.level_offsets[-1]), dtype=np.int32)
     numbering = number_colors(table, in_graphs.colors, len(rows), scratch)
     in_egonets = gather_egonets(table, numbering)
-    return list(cut_blocks(rows, numbering, in_graphs, in_egonets, gradients=gradients))
+    return list(cut_blocks(table, rows, numbering, in_graphs, in_egonets, gradients=gradients))
 
 
 def arrays_of(matrix):
@@ -83,4 +83,4 @@ def test_batches_of_too_many_entries_are_refused():
     numbering = number_colors(table, in_graphs.colors, 3, scratch)
     huge = ColorCounts(np.array([0, 2**31]), in_graphs.colors, in_graphs.counts)
     with pytest.raises(MemoryError, match="has 2,147,483,648 entries; at most 2,147,483,647 are"):
-        next(cut_blocks(ROWS, numbering, in_graphs, huge, gradients=False))
+        next(cut_blocks(table, ROWS, numbering, in_graphs, huge, gradients=False))

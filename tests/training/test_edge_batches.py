@@ -42,13 +42,32 @@ def test_edge_features_stand_beside_their_edges():
         assert code.tolist() == ([0, 1] if {sender % 3, receiver % 3} == {1, 2} else [1, 0])
 
 
+def test_edge_weights_stand_beside_their_edges_if_they_are_used():
+    graph = nx.Graph([(0, 1, {"w": 2.5}), (1, 2, {"w": 1e38})])
+    graphs = GraphSet.from_networkx([nx.path_graph(1), graph, graph], edge_weight="w")
+    assert dataset(graphs).batch(np.array([2]))[0].graphs.edge_weight is None
+    flat = dataset(graphs, uses_edge_weights=True).batch(np.array([2, 1]))[0].graphs
+    assert flat.edge_weight.dtype == torch.float32
+    for (sender, receiver), weight in zip(flat.edge_index.T, flat.edge_weight, strict=True):
+        assert weight == (2.5 if {int(sender) % 3, int(receiver) % 3} == {0, 1} else 1e15)
+    without = GraphSet.from_networkx([nx.path_graph(3)])
+    assert (
+        dataset(without, uses_edge_weights=True).batch(np.array([0]))[0].graphs.edge_weight is None
+    )
+
+
 def test_batches_move_as_a_whole():
-    batch = dataset(GraphSet.from_networkx([nx.path_graph(3)])).batch(np.array([0]))[0]
+    graph = nx.Graph([(0, 1, {"label": "-", "w": 2})])
+    graphs = GraphSet.from_networkx([graph], edge_weight="w")
+    options = {"edge_encoder": EdgeEncoder.fit(graphs), "uses_edge_weights": True}
+    batch = dataset(graphs, **options).batch(np.array([0]))[0]
     assert batch.to("cpu") is batch
     moved = batch.to("meta")
     assert moved.weight.is_meta and len(moved) == 1
     flat = moved.graphs
     assert all(tensor.is_meta for tensor in (flat.x, flat.edge_index, flat.graph))
+    edges = (flat.edge_features, flat.edge_kinds, flat.edge_weight)
+    assert all(tensor.is_meta for tensor in edges)
 
 
 def test_the_loader_gives_every_graph_once():

@@ -1,0 +1,134 @@
+"""Encoder of relations as vectors, learned from the training graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sklofi._scaling import weighted_mean_and_scale
+from sklofi.egonets._members import NOTHING, Members, Relations, egonet_members
+from sklofi.graphs._graph_set import GraphSet
+from sklofi.graphs._segments import take_segments
+from sklofi.training._encoding import EdgeEncoder, columns_of, fill_one_hot
+
+
+@dataclass(frozen=True, eq=False)
+class RelationEncoder:
+    """Encoder of the relations of members to the center of their egonets.
+
+    The vector of a relation is the one-hot code of its kind (distance, edge label and ring size
+    together), followed by the standardized features of the edge. A kind that no training graph
+    has is all zeros, and so is one that tells nothing.
+    """
+
+    distances: bool
+    max_ring: int
+    edges: EdgeEncoder | None  # None if edge labels are not told apart
+    kinds: NDArray[np.int64]  # (n_kinds, 3): distance, position in edges.labels, ring size
+    weighted: bool
+    feature_mean: NDArray[np.float64]
+    feature_scale: NDArray[np.float64]
+
+    @classmethod
+    def fit(
+        cls,
+        graphs: GraphSet,
+        weight: NDArray[np.float64],
+        radius: int,
+        *,
+        distances: bool,
+        edge_labels: bool,
+        max_ring: int,
+    ) -> RelationEncoder:
+        """Learn the relations that occur, and the weighted mean and scale of edge features."""
+        mean, scale = np.zeros(0), np.ones(0)
+        if graphs.edge_vectors is not None:
+            n_edges = np.diff(graphs.edge_offsets[graphs.node_offsets])
+            mean, scale = weighted_mean_and_scale(graphs.edge_vectors, np.repeat(weight, n_edges))
+        encoder = cls(
+            distances,
+            max_ring,
+            EdgeEncoder.fit(graphs) if edge_labels else None,
+            np.empty((0, 3), dtype=np.int64),
+            graphs.edge_weights is not None,
+            mean,
+            scale,
+        )
+        whole, rows = graphs.origin
+        members = egonet_members(whole, radius, encoder._told_apart())
+        if members.relations is None:
+            return encoder
+        nodes, _ = take_segments(whole.node_offsets, rows)
+        occurring = np.unique(members.relations[take_segments(members.offsets, nodes)[0]])
+        kinds = np.unique(encoder._known(whole, members.kinds[occurring]), axis=0)
+        kinds = kinds[(kinds != NOTHING).any(axis=1)]
+        return cls(**{**_fields(encoder), "kinds": kinds})
+
+    @property
+    def relations(self) -> Relations:
+        """What is told apart; no relations if all that occur in training are alike."""
+        return self._told_apart() if self.n_columns else Relations(edge_weights=self.weighted)
+
+    def _told_apart(self) -> Relations:
+        return Relations(
+            self.distances,
+            self.edges is not None and bool(self.edges.has_labels),
+            self.max_ring,
+            self.weighted,
+            len(self.feature_mean) > 0,
+        )
+
+    @property
+    def n_columns(self) -> int:
+        return len(self.kinds) + len(self.feature_mean)
+
+    @property
+    def edge_labels(self) -> tuple[Hashable, ...]:
+        """The labels of the edges of the training graphs, () if they are not told apart."""
+        return self.edges.labels if self.edges is not None and self.edges.has_labels else ()
+
+    def check(self, graphs: GraphSet, handle_unknown: str, owner: str) -> None:
+        """Check that edges are of the same kind as those of training, and their labels known."""
+        if self.edges is not None:
+            self.edges.check(graphs, handle_unknown, owner)
+        if len(graphs.neighbors) == 0:
+            return
+        if (graphs.edge_weights is not None) != self.weighted:
+            here, there = ("without", "with") if self.weighted else ("with", "without")
+            raise ValueError(
+                f"X has graphs {here} edge weights, but {owner} was fitted on graphs {there} edge"
+                " weights. Convert both in the same way."
+            )
+        n_features = 0 if graphs.edge_vectors is None else graphs.edge_vectors.shape[1]
+        if n_features != len(self.feature_mean):
+            raise ValueError(
+                f"X has {n_features} edge features, but {owner} is expecting"
+                f" {len(self.feature_mean)} edge features as input."
+            )
+
+    def encode(self, graphs: GraphSet, members: Members) -> NDArray[np.float32]:
+        """Return the vectors of all relations of members, of shape (n_relations, n_columns)."""
+        x = np.zeros((len(members.kinds), self.n_columns), dtype=np.float32)
+        number_of = {tuple(kind): number for number, kind in enumerate(self.kinds.tolist())}
+        kinds = map(tuple, self._known(graphs, members.kinds).tolist())
+        columns = np.array([number_of.get(kind, len(self.kinds)) for kind in kinds], dtype=np.int64)
+        fill_one_hot(x, columns, len(self.kinds))
+        if members.vectors.shape[1]:  # not if there are no edges
+            features = (members.vectors - self.feature_mean) / self.feature_scale
+            # The bound keeps squares within 32 bits. Without an edge there is nothing to tell.
+            x[:, len(self.kinds) :] = np.nan_to_num(features.clip(-1e15, 1e15), nan=0)
+        return x
+
+    def _known(self, graphs: GraphSet, kinds: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return kinds with positions in the labels of training in place of those of graphs."""
+        labels = self.edge_labels
+        columns = np.append(columns_of(graphs.edge_labels, labels), NOTHING[1])  # -1 is the last
+        return np.column_stack([kinds[:, 0], columns[kinds[:, 1]], kinds[:, 2]])
+
+
+def _fields(encoder: RelationEncoder) -> dict[str, Any]:
+    return {field.name: getattr(encoder, field.name) for field in fields(encoder)}
