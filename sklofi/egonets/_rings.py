@@ -15,13 +15,16 @@ from sklofi.graphs._graph_set import GraphSet
 from sklofi.graphs._segments import offsets_of, segments_of, take_segments
 
 # Rings of more than 4 edges (of more than 3 in directed graphs) are looked for up to the size s
-# for which a node has at most so many walks of (s + 1) // 2 steps, on the average of its graph.
-# It bounds the search, and no molecule comes near to it. benchmarks/bench_rings.py measures it.
+# for which a node has at most so many walks of (s + 1) // 2 steps (s // 2 + 1 in directed graphs),
+# on the average of its graph. It bounds the search to about a millisecond for a node; molecules
+# have 30 walks of 4 steps. benchmarks/bench_rings.py measures it.
 WALKS_PER_NODE = 2**12
 
 # Triangles and squares take a step for each edge and each neighbor of that end of it which has
-# fewer. A graph that would take more steps is refused.
+# fewer. A graph that would take more steps is refused: these take about a minute. Edges that are
+# in triangles are mostly found at the first tries, and are not counted.
 MAX_STEPS = 2**28
+FIRST_TRIES = 32
 
 # So many steps are made at a time (unless a single node or edge needs more), which bounds the
 # working arrays.
@@ -42,12 +45,14 @@ def ring_sizes(graphs: GraphSet, max_size: int) -> NDArray[np.int32]:
     The time is linear in the number of edges for molecules and other sparse graphs, and is
     bounded for dense ones by a rule that looks at each graph alone:
 
-    - triangles and squares are always found. If they would take more than 2^28 steps (the sum
-      over the edges of the smaller degree of both ends), the graph is refused;
+    - triangles and squares are always found, in a step for each edge and each neighbor of that
+      end of it which has fewer. If this is more than 2^28 steps, the graph is refused. Edges that
+      are found to be in a triangle at one of the first tries do not count, so that large
+      cliques are not refused;
     - larger rings are found up to the largest size s for which the nodes of the graph have at
       most 4096 walks of (s + 1) // 2 steps on average. A graph where all nodes have the degree 8
       is searched for rings up to 8, one of degree 16 up to 6, and one of degree 17 or more for
-      triangles and squares only. In a directed graph the rule holds for squares, too.
+      triangles and squares only. In a directed graph it is s // 2 + 1 steps, for squares too.
 
     The result is computed once and kept with the graphs.
 
@@ -177,33 +182,35 @@ class _SimpleGraphs:
         order = np.argsort(codes, kind="stable")
         return self.from_codes(self.node_offsets, codes[order]), order
 
-    def largest_sizes(self, max_size: int) -> NDArray[np.int64]:
+    def largest_sizes(self, max_size: int, *, directed: bool) -> NDArray[np.int64]:
         """Return up to which size rings are looked for, by the rule of walks, for each node."""
         n_nodes = np.diff(self.node_offsets)
         limits = np.full(len(n_nodes), 3)
+        is_sparse = np.ones(len(n_nodes), dtype=bool)
         walks = self.degrees.astype(float)
         matrix = self.matrix
-        for n_steps in range(2, (max_size + 1) // 2 + 1):
+        for n_steps in range(2, max_size // 2 + 2):
             walks = matrix @ walks
             of_graph = np.bincount(
                 np.repeat(np.arange(len(n_nodes)), n_nodes), walks, minlength=len(n_nodes)
             )
-            limits[of_graph <= WALKS_PER_NODE * n_nodes] = 2 * n_steps
+            is_sparse &= of_graph <= WALKS_PER_NODE * n_nodes
+            limits[is_sparse] = 2 * n_steps - directed
         return np.repeat(np.minimum(limits, max_size), n_nodes)
 
-    def check_steps(self, steps: NDArray[np.integer]) -> None:
-        """Check that the edges of no graph take too many steps."""
+    def check_steps(self, edges: NDArray[np.int64], steps: NDArray[np.integer]) -> None:
+        """Check that no graph has edges that take too many steps together."""
         n_graphs = len(self.node_offsets) - 1
-        n_steps = np.bincount(self.graph_of(self.starts), steps, minlength=n_graphs)
+        n_steps = np.bincount(self.graph_of(self.starts[edges]), steps, minlength=n_graphs)
         if n_steps.max(initial=0) > MAX_STEPS:
             graph = int(n_steps.argmax())
             first, last = self.node_offsets[graph], self.node_offsets[graph + 1]
             degree = (self.offsets[last] - self.offsets[first]) / (last - first)
             raise ValueError(
                 f"Graph {graph}, with {last - first:,} nodes of degree {degree:,.0f} on average,"
-                " is too dense to look for rings: triangles alone would take up to"
-                f" {n_steps[graph]:.1e} steps, and {MAX_STEPS:.1e} are allowed. Set max_ring=0,"
-                " or leave this graph out."
+                " is too dense to look for rings: triangles or squares would take up to"
+                f" {n_steps[graph]:.1e} steps, and {MAX_STEPS:.1e} are allowed. Set a smaller"
+                " max_ring (3 for no squares, 0 for no rings), or leave this graph out."
             )
 
 
@@ -233,10 +240,7 @@ def _undirected_rings(simple: _SimpleGraphs, max_size: int) -> NDArray[np.int32]
     sizes = np.zeros(len(simple.codes), dtype=np.int32)
     if max_size < 3:
         return sizes
-    degrees = simple.degrees
-    steps = np.minimum(degrees[simple.starts], degrees[simple.ends])
-    simple.check_steps(np.where(simple.starts < simple.ends, steps, 0))
-    limits = simple.largest_sizes(max_size)
+    limits = simple.largest_sizes(max_size, directed=False)
     inner = _without_leaves(simple)
     simple = simple.part(inner)
     _, other_way = simple.reversed()  # the place of the other entry of each edge
@@ -277,6 +281,8 @@ def _in_triangles(simple: _SimpleGraphs, is_open: NDArray[np.bool_]) -> NDArray[
     swaps = degrees[end] < degrees[start]
     near, far = np.where(swaps, end, start), np.where(swaps, start, end)
     for i in range(int(degrees[near].max(initial=0))):
+        if i == FIRST_TRIES:
+            simple.check_steps(left, degrees[near])
         goes_on = degrees[near] > i
         left, near, far = left[goes_on], near[goes_on], far[goes_on]
         _, found = simple.find(simple.ends[simple.offsets[near] + i], far)
@@ -298,6 +304,7 @@ def _in_squares(simple: _SimpleGraphs, is_open: NDArray[np.bool_]) -> NDArray[np
     rank[np.argsort(simple.degrees, kind="stable")] = np.arange(simple.n_nodes)
     is_first = (rank[simple.starts] > rank[simple.ends]) & has_open[simple.graph_of(simple.starts)]
     steps = np.flatnonzero(is_first)
+    simple.check_steps(steps, simple.degrees[simple.ends[steps]])
     # Paths from the same u stay together.
     step_offsets = offsets_of(np.bincount(simple.starts[steps], minlength=simple.n_nodes))
     path_offsets = offsets_of(simple.degrees[simple.ends[steps]])
@@ -405,7 +412,7 @@ def _search_from(
 def _directed_rings(simple: _SimpleGraphs, max_size: int) -> NDArray[np.int32]:
     """Return the size of the smallest directed cycle through each edge."""
     sizes = np.zeros(len(simple.codes), dtype=np.int32)
-    limits = simple.largest_sizes(max_size)
+    limits = simple.largest_sizes(max_size, directed=True)
     # All edges of a cycle are in one strongly connected component.
     _, component = csgraph.connected_components(simple.matrix, connection="strong")
     inner = np.flatnonzero(component[simple.starts] == component[simple.ends])
@@ -414,9 +421,6 @@ def _directed_rings(simple: _SimpleGraphs, max_size: int) -> NDArray[np.int32]:
     found[simple.find(simple.ends, simple.starts)[1]] = 2
     if max_size >= 3:
         ways = _TwoWays.of(simple)
-        degrees = np.diff(ways.offsets)
-        back = degrees[simple.starts + simple.n_nodes]
-        simple.check_steps(np.minimum(degrees[simple.ends], back))
         found[_in_directed_triangles(simple, ways, found == 0)] = 3
         left = np.flatnonzero((found == 0) & (limits[simple.starts] >= 4))
         for first in range(0, len(left), EDGES_TOGETHER):
@@ -461,6 +465,8 @@ def _in_directed_triangles(
     start, goal = simple.ends, simple.starts
     side = np.where(degrees[start] <= degrees[goal + n_nodes], start, goal + n_nodes)
     for i in range(int(degrees[side[left]].max(initial=0))):
+        if i == FIRST_TRIES:
+            simple.check_steps(left, degrees[side[left]])
         left = left[degrees[side[left]] > i]
         middle = ways.ends[ways.offsets[side[left]] + i]
         is_ahead = middle < n_nodes  # of start, and not behind goal

@@ -189,13 +189,33 @@ def test_the_limits_of_regular_graphs_are_those_of_the_docstring(degree, largest
     graphs = GraphSet.from_networkx([nx.circulant_graph(150, range(1, degree // 2 + 1))])
     source = np.repeat(np.arange(graphs.n_nodes), np.diff(graphs.edge_offsets))
     simple, _ = rings._SimpleGraphs.from_edges(graphs, source, graphs.neighbors)
-    assert set(simple.largest_sizes(8).tolist()) == {largest}
+    assert set(simple.largest_sizes(8, directed=False).tolist()) == {largest}
 
 
-@pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph])
-def test_a_graph_that_would_take_too_long_is_named(monkeypatch, kind):
+def test_a_graph_that_would_take_too_long_is_named(monkeypatch):
     monkeypatch.setattr(rings, "MAX_STEPS", 100)
-    graphs = [nx.cycle_graph(5), nx.complete_graph(20, create_using=kind)]
-    with pytest.raises(ValueError, match=r"Graph 1, with 20 nodes of degree 19 .*Set max_ring"):
+    graphs = [nx.cycle_graph(5), nx.complete_bipartite_graph(10, 10)]
+    with pytest.raises(ValueError, match=r"Graph 1, with 20 nodes of degree 10 .* a smaller max_r"):
+        sizes_of(graphs, 4)
+    assert sizes_of(graphs, 3).max() == 0  # so many are tried at first
+    monkeypatch.setattr(rings, "FIRST_TRIES", 4)
+    with pytest.raises(ValueError, match="Graph 1"):
         sizes_of(graphs, 3)
-    assert sizes_of(graphs, 2).max() == (2 if kind is nx.DiGraph else 0)
+    assert sizes_of(graphs, 2).max() == 0
+
+
+def test_a_directed_graph_that_would_take_too_long_is_named(monkeypatch):
+    """Four layers of ten nodes, each joined to the next: there are no triangles."""
+    monkeypatch.setattr(rings, "FIRST_TRIES", 4)
+    monkeypatch.setattr(rings, "MAX_STEPS", 100)
+    layers = nx.empty_graph(40, create_using=nx.DiGraph)
+    layers.add_edges_from(
+        (u, v) for u in range(40) for v in range(40) if (v // 10 - u // 10) % 4 == 1
+    )
+    with pytest.raises(ValueError, match="Graph 1, with 40 nodes of degree 10"):
+        sizes_of([nx.cycle_graph(5), layers], 3)
+
+
+def test_cliques_are_not_refused(monkeypatch):
+    monkeypatch.setattr(rings, "MAX_STEPS", 100)
+    assert all_rings([nx.complete_graph(60)]) == {3: 1770}
