@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 
+from benchmarks.grids import PUBLISHED_LOFI
 from sklofi import LoFIClassifier, LoFIRegressor
 
 
@@ -14,7 +15,9 @@ class SeedAverage(BaseEstimator):
     def fit(self, X, y, X_val, y_val):
         first = self.n_seeds * self.random_state
         self.members_ = [
-            self.member(random_state=first + i).fit(X, y, X_val=X_val, y_val=y_val)
+            self.member(**PUBLISHED_LOFI, random_state=first + i).fit(
+                X, y, X_val=X_val, y_val=y_val
+            )
             for i in range(self.n_seeds)
         ]
         return self

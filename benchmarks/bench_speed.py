@@ -24,6 +24,7 @@ from sklearn.model_selection import GridSearchCV, ParameterGrid
 from torch.nn import functional as F
 
 from benchmarks.data import read_tu
+from benchmarks.grids import PUBLISHED_LOFI
 from benchmarks.peers import PaddedBatches, PaddedLoFI, PyGNetwork, count_parameters, pyg_data
 from benchmarks.timing import peak_memory, rounded, show, synthetic_graphs, take_turns, timed
 from sklofi import GraphSet, LoFIClassifier
@@ -43,7 +44,10 @@ PADDED_MEMORY = 16 * 2**30  # that it may take
 def fitted_classifier(X, y, size):
     """A classifier that goes on for two epochs with every fit."""
     training = {"max_epochs": 2, "early_stopping": False, "warm_start": True}
-    return LoFIClassifier(**size, **training, batch_size=BATCH_SIZE, random_state=0).fit(X, y)
+    network = LoFIClassifier(
+        **PUBLISHED_LOFI, **size, **training, batch_size=BATCH_SIZE, random_state=0
+    )
+    return network.fit(X, y)
 
 
 def second_epoch(classifier, X, y):
@@ -146,7 +150,9 @@ def check_padded():
     graphs, y = graphs[:20], y[:20]
     X = GraphSet.from_networkx(graphs)
     size = {"n_layers": 2, "n_masks": 3, "n_words": 4}
-    classifier = LoFIClassifier(**size, random_state=0).partial_fit(X, y, classes=np.unique(y))
+    classifier = LoFIClassifier(**PUBLISHED_LOFI, **size, random_state=0).partial_fit(
+        X, y, classes=np.unique(y)
+    )
     batches = PaddedBatches(graphs, y)
     # The padded form is the published one, with nothing between the layers.
     classifier.module_.node_mean.zero_()
@@ -239,7 +245,7 @@ def grow(n_graphs):
     X = synthetic_graphs(n_graphs, rng)
     y = rng.integers(2, size=n_graphs)
     fit = {"early_stopping": False, "max_epochs": 3, "random_state": 0}
-    classifier = LoFIClassifier(**SIZES["small"], **fit).fit(X, y)
+    classifier = LoFIClassifier(**PUBLISHED_LOFI, **SIZES["small"], **fit).fit(X, y)
     seconds = float(np.median(classifier.history_[:, "dur"]))
     classifier.predict(X)
     peak = peak_memory()
@@ -252,7 +258,8 @@ def bench_jobs(results):
     graphs, y = read_tu("PROTEINS")
     X = GraphSet.from_networkx(graphs)
     grid = {"lr": [0.003, 0.01], "n_words": [8, 16]}
-    classifier = LoFIClassifier(max_epochs=12, early_stopping=False, random_state=0)
+    training = {"max_epochs": 12, "early_stopping": False, "random_state": 0}
+    classifier = LoFIClassifier(**PUBLISHED_LOFI, **training)
 
     def search(n_jobs):
         search = GridSearchCV(classifier, grid, cv=2, n_jobs=n_jobs, refit=False)

@@ -29,6 +29,10 @@ NO_GRID: dict[str, Grid] = {"small": {}, "paper": {}}
 
 # ---- LoFI and the kernels
 
+# The network as it was published: without distances, edge labels and rings. What is in results/
+# was measured with it, except for relations.jsonl.
+PUBLISHED_LOFI = {"distances": False, "edge_label": None, "max_ring": 0}
+
 LOFI_PAPER = {
     "n_layers": [1, 3, 5, 7, 9, 11, 13],
     "dropout": [0.0, 0.1],

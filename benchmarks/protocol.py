@@ -117,8 +117,10 @@ def peer(name: str, its_grids: dict[str, Any], module: str = "baselines", **more
 
 
 METHODS = {
-    "LoFI": Method(LoFIClassifier, LoFIRegressor, grids.LOFI),
-    "LoFI, defaults": Method(LoFIClassifier, LoFIRegressor, grids.NO_GRID, keep_history=True),
+    "LoFI": Method(LoFIClassifier, LoFIRegressor, grids.LOFI, grids.PUBLISHED_LOFI),
+    "LoFI, defaults": Method(
+        LoFIClassifier, LoFIRegressor, grids.NO_GRID, grids.PUBLISHED_LOFI, keep_history=True
+    ),
     "LoFI, 5 seeds averaged": Method(AveragedClassifier, AveragedRegressor, grids.NO_GRID),
     "WL": kernel_method("wl"),
     "WL-OA": kernel_method("wl-oa"),

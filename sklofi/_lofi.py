@@ -65,16 +65,16 @@ class BaseLoFI(ReadsEdgeLabels, ReadsEdgeWeights, ReadsEdgeFeatures, NetworkEsti
         default=1,
     )
     distances: bool = flag(
-        """Whether masks see how far a member of an egonet is from the center: whether it is the
-        center itself, a neighbor, or beyond radius 1 how many steps away. The published layer
-        is that with False, without edge labels and rings.""",
+        """Whether masks see how far a member of an egonet is from its center: whether it is the
+        center itself, a neighbor, or beyond radius 1 how many steps away. The published network
+        sees nothing of this: distances=False, edge_label=None, max_ring=0.""",
         default=True,
     )
     max_ring: int = count(
         """Masks see the size of the smallest ring through the edge to a neighbor, up to this
-        size; with 0 they see none. It may be given where rings matter, as in molecules.""",
+        size; with 0 they see none. In dense graphs only smaller rings are looked for.""",
         least=0,
-        default=0,
+        default=8,
     )
     kernel: str = choice(
         """How an egonet's histogram h is compared with a learned one f: as

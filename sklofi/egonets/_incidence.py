@@ -104,16 +104,20 @@ def _grow_rows(
     return both[np.argsort(np.concatenate([rows, others]))]
 
 
-def adjacency(graphs: GraphSet) -> sp.csr_array:
-    """Return the block-diagonal adjacency of all graphs, as booleans."""
+def adjacency(graphs: GraphSet, dtype: type = bool) -> sp.csr_array:
+    """Return the block-diagonal adjacency of all graphs.
+
+    Parallel edges are one if `dtype` is bool. As numbers they add up, each an entry of its own.
+    """
     n_nodes, columns = graphs.n_nodes, neighbor_nodes(graphs)
     # 32-bit indices halve the work of everything that follows.
     index = np.int32 if max(n_nodes, len(columns)) < 2**31 else np.int64
     matrix = sp.csr_array(
-        (np.ones(len(columns), bool), columns.astype(index), graphs.edge_offsets.astype(index)),
+        (np.ones(len(columns), dtype), columns.astype(index), graphs.edge_offsets.astype(index)),
         shape=(n_nodes, n_nodes),
     )
-    if graphs.edge_label_ids is not None:  # only then are there parallel edges
+    # Without edge labels there are no parallel edges.
+    if dtype is bool and graphs.edge_label_ids is not None:
         matrix.sum_duplicates()
     return matrix
 

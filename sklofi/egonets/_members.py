@@ -156,10 +156,10 @@ def _neighbors(graphs: GraphSet, relations: Relations) -> _Part:
 
 def _far_members(graphs: GraphSet, radius: int, relations: Relations) -> _Part:
     """Return the members that are two steps away, or more."""
-    within = boolean_incidence(graphs, 0).astype(np.int32)
-    for steps in range(1, radius + 1):
+    within = boolean_incidence(graphs, 1).astype(np.int32)
+    for steps in range(2, radius + 1):
         within = within + boolean_incidence(graphs, steps).astype(np.int32)
-    distances = radius + 1 - within.data
+    distances = radius + 1 - within.data  # at least 1
     centers = np.repeat(np.arange(graphs.n_nodes), np.diff(within.indptr))
     far = np.flatnonzero(distances >= 2)
     nodes = within.indices[far].astype(np.int64)

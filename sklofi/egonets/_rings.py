@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -21,9 +22,9 @@ from sklofi.graphs._segments import offsets_of, segments_of, take_segments
 WALKS_PER_NODE = 2**12
 
 # Triangles and squares take a step for each edge and each neighbor of that end of it which has
-# fewer. A graph that would take more steps is refused: these take about a minute. Edges that are
-# in triangles are mostly found at the first tries, and are not counted.
-MAX_STEPS = 2**28
+# fewer. In a graph that would take more steps (some seconds) they are not looked for. Edges that
+# are in triangles are mostly found at the first tries, and are not counted.
+MAX_STEPS = 2**25
 FIRST_TRIES = 32
 
 # So many steps are made at a time (unless a single node or edge needs more), which bounds the
@@ -45,10 +46,10 @@ def ring_sizes(graphs: GraphSet, max_size: int) -> NDArray[np.int32]:
     The time is linear in the number of edges for molecules and other sparse graphs, and is
     bounded for dense ones by a rule that looks at each graph alone:
 
-    - triangles and squares are always found, in a step for each edge and each neighbor of that
-      end of it which has fewer. If this is more than 2^28 steps, the graph is refused. Edges that
-      are found to be in a triangle at one of the first tries do not count, so that large
-      cliques are not refused;
+    - triangles and squares take a step for each edge and each neighbor of that end of it which
+      has fewer. If this is more than 2^25 steps, they are not looked for in this graph, which
+      is said in a warning. Edges that are found to be in a triangle at one of the first tries
+      do not count, so that nothing is missed in large cliques;
     - larger rings are found up to the largest size s for which the nodes of the graph have at
       most 4096 walks of (s + 1) // 2 steps on average. A graph where all nodes have the degree 8
       is searched for rings up to 8, one of degree 16 up to 6, and one of degree 17 or more for
@@ -69,11 +70,6 @@ def ring_sizes(graphs: GraphSet, max_size: int) -> NDArray[np.int32]:
     sizes : ndarray of shape (n_edges,)
         For each entry of `graphs.neighbors` the size of the smallest ring through that edge, 0
         if there is none of up to `max_size` edges. Both entries of an undirected edge have it.
-
-    Raises
-    ------
-    ValueError
-        If triangles and squares of a graph would take too many steps.
 
     Examples
     --------
@@ -198,20 +194,28 @@ class _SimpleGraphs:
             limits[is_sparse] = 2 * n_steps - directed
         return np.repeat(np.minimum(limits, max_size), n_nodes)
 
-    def check_steps(self, edges: NDArray[np.int64], steps: NDArray[np.integer]) -> None:
-        """Check that no graph has edges that take too many steps together."""
+    def affordable(self, edges: NDArray[np.int64], steps: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Return positions of the edges of graphs that take few enough steps together.
+
+        Warn of the others.
+        """
         n_graphs = len(self.node_offsets) - 1
-        n_steps = np.bincount(self.graph_of(self.starts[edges]), steps, minlength=n_graphs)
-        if n_steps.max(initial=0) > MAX_STEPS:
+        graph_of = self.graph_of(self.starts[edges])
+        n_steps = np.bincount(graph_of, steps, minlength=n_graphs)
+        is_dense = n_steps > MAX_STEPS
+        if is_dense.any():
             graph = int(n_steps.argmax())
             first, last = self.node_offsets[graph], self.node_offsets[graph + 1]
             degree = (self.offsets[last] - self.offsets[first]) / (last - first)
-            raise ValueError(
-                f"Graph {graph}, with {last - first:,} nodes of degree {degree:,.0f} on average,"
-                " is too dense to look for rings: triangles or squares would take up to"
-                f" {n_steps[graph]:.1e} steps, and {MAX_STEPS:.1e} are allowed. Set a smaller"
-                " max_ring (3 for no squares, 0 for no rings), or leave this graph out."
+            warnings.warn(
+                f"{np.count_nonzero(is_dense):,} of the {n_graphs:,} graphs are too dense to look"
+                f" for all rings, such as graph {graph}, with {last - first:,} nodes of degree"
+                f" {degree:,.0f} on average. Edges of which no ring is known yet count as edges"
+                " outside rings there. Pass max_ring=0 to look for none.",
+                UserWarning,
+                stacklevel=2,
             )
+        return np.flatnonzero(~is_dense[graph_of])
 
 
 def _find(
@@ -282,7 +286,8 @@ def _in_triangles(simple: _SimpleGraphs, is_open: NDArray[np.bool_]) -> NDArray[
     near, far = np.where(swaps, end, start), np.where(swaps, start, end)
     for i in range(int(degrees[near].max(initial=0))):
         if i == FIRST_TRIES:
-            simple.check_steps(left, degrees[near])
+            kept = simple.affordable(left, degrees[near])
+            left, near, far = left[kept], near[kept], far[kept]
         goes_on = degrees[near] > i
         left, near, far = left[goes_on], near[goes_on], far[goes_on]
         _, found = simple.find(simple.ends[simple.offsets[near] + i], far)
@@ -304,7 +309,7 @@ def _in_squares(simple: _SimpleGraphs, is_open: NDArray[np.bool_]) -> NDArray[np
     rank[np.argsort(simple.degrees, kind="stable")] = np.arange(simple.n_nodes)
     is_first = (rank[simple.starts] > rank[simple.ends]) & has_open[simple.graph_of(simple.starts)]
     steps = np.flatnonzero(is_first)
-    simple.check_steps(steps, simple.degrees[simple.ends[steps]])
+    steps = steps[simple.affordable(steps, simple.degrees[simple.ends[steps]])]
     # Paths from the same u stay together.
     step_offsets = offsets_of(np.bincount(simple.starts[steps], minlength=simple.n_nodes))
     path_offsets = offsets_of(simple.degrees[simple.ends[steps]])
@@ -466,7 +471,7 @@ def _in_directed_triangles(
     side = np.where(degrees[start] <= degrees[goal + n_nodes], start, goal + n_nodes)
     for i in range(int(degrees[side[left]].max(initial=0))):
         if i == FIRST_TRIES:
-            simple.check_steps(left, degrees[side[left]])
+            left = left[simple.affordable(left, degrees[side[left]])]
         left = left[degrees[side[left]] > i]
         middle = ways.ends[ways.offsets[side[left]] + i]
         is_ahead = middle < n_nodes  # of start, and not behind goal

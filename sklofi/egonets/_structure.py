@@ -63,7 +63,7 @@ def structure_columns(graphs: GraphSet, names: Sequence[str]) -> NDArray[np.int3
     Raises
     ------
     ValueError
-        If a name is unknown, or if a graph is too dense for rings or walks.
+        If a name is unknown, or if a graph is too dense for walks.
 
     Examples
     --------
@@ -195,7 +195,7 @@ def _walk_levels(graphs: GraphSet) -> NDArray[np.int64]:
 def _check_steps(graphs: GraphSet, n_steps: NDArray[np.float64]) -> None:
     graph_of = segments_of(graphs.node_offsets, np.arange(graphs.n_nodes))
     of_graph = np.bincount(graph_of, n_steps, minlength=len(graphs))
-    if of_graph.max(initial=0) > 4 * MAX_STEPS:
+    if of_graph.max(initial=0) > 32 * MAX_STEPS:
         graph = int(of_graph.argmax())
         raise ValueError(
             f"Graph {graph}, with {np.diff(graphs.node_offsets)[graph]:,} nodes, is too dense for"

@@ -119,7 +119,7 @@ class RandomWalkVectorizer(EdgeLabelVectorizer):
         label_of, n_labels = label_columns(graphs, self.labels_)
         kind_of, n_kinds = self._edge_kinds(graphs)
         n_walks = n_labels
-        steps = adjacency(graphs).astype(np.float64)
+        steps = adjacency(graphs, np.float64)
         # Entry (v, w): how many walks of the kind w start at node v.
         starts = sp.csr_array(
             (np.ones(graphs.n_nodes), label_of, np.arange(graphs.n_nodes + 1)),
@@ -366,7 +366,7 @@ class RandomWalkKernel(
         It multiplies with the adjacency of the product graph, of edges with the same label.
         """
         if a.edge_label_ids is None or b.edge_label_ids is None:  # or one has no edges
-            step_a, step_b = (adjacency(graphs).astype(np.float64) for graphs in (a, b))
+            step_a, step_b = (adjacency(graphs, np.float64) for graphs in (a, b))
             return lambda values: (step_b @ (step_a @ values).T).T
         steps_a, steps_b = (_steps_by_kind(graphs, self._edge_labels) for graphs in (a, b))
         both = [(*steps_a[kind], *steps_b[kind]) for kind in steps_a if kind in steps_b]
@@ -500,7 +500,7 @@ def spectral_radii(graphs: GraphSet) -> NDArray[np.float64]:
     largest entry of (A x) / x (Collatz and Wielandt); iterating tightens the bound. A + 1
     instead of A keeps x positive and the iteration from swinging.
     """
-    steps = adjacency(graphs).astype(np.float64)
+    steps = adjacency(graphs, np.float64)
     n_nodes = np.diff(graphs.node_offsets)
     x = np.ones(graphs.n_nodes)
     bound = np.full(len(graphs), np.inf)

@@ -79,6 +79,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 import torch
 from numpy.typing import NDArray
 
@@ -340,13 +341,9 @@ class _BlockMatrix:
         counts: NDArray[np.float32],
         n_columns: int,
     ) -> _BlockMatrix:
-        # numpy sorts 16-bit numbers by radix, many times faster.
-        keys = columns.astype(np.uint16) if n_columns <= 2**16 else columns
-        order = np.argsort(keys, kind="stable")
-        rows = np.repeat(np.arange(len(offsets) - 1, dtype=np.int32), np.diff(offsets))
-        column_sizes = np.bincount(columns, minlength=n_columns)
-        column_offsets = offsets_of(column_sizes).astype(np.int32)
-        return cls(column_offsets, rows.take(order), counts.take(order))
+        shape = (len(offsets) - 1, n_columns)
+        by_column = sp.csr_array((counts, columns, offsets), shape=shape).tocsc()
+        return cls(by_column.indptr, by_column.indices, by_column.data)
 
     def block(self, rows: tuple[int, int], columns: tuple[int, int]) -> CountMatrix:
         """Return the rows from the first to the second number, and these columns of them.

@@ -167,4 +167,4 @@ def test_tables_are_computed_once(monkeypatch):
     graphs = labeled_graphs()
     for depth in (2, 3, 1, 2):
         color_table(graphs, 1, depth)
-    assert computed == ["_add_level", "_compute_egonets", "_add_level", "_add_level"]
+    assert computed == ["_compute_egonets", "_add_level", "_add_level", "_add_level"]

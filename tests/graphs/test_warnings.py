@@ -46,7 +46,6 @@ FAST = {"max_epochs": 1, "random_state": 0}
 @pytest.mark.parametrize(
     "estimator, owner",
     [
-        (LoFIClassifier(**FAST), "LoFIClassifier"),
         (GCNClassifier(**FAST), "GCNClassifier"),
         (GraphKernelSVC(kernel="shortest-path"), r'GraphKernelSVC\(kernel="shortest-path"\)'),
         (GraphKernelSVC(kernel=ShortestPathVectorizer(normalize=True)), "GraphKernelSVC"),

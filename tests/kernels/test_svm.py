@@ -704,3 +704,22 @@ def test_a_data_frame_of_one_column_is_a_list_of_graphs(motifs):
         expected = GraphKernelSVC(kernel=kernel).fit(graphs, y).decision_function(graphs)
         found = GraphKernelSVC(kernel=kernel).fit(frame, y).decision_function(frame)
         assert_array_equal(found, expected)
+
+
+def test_a_function_gets_the_edge_labels_of_a_set():
+    """Also of a slice, and without the graphs of weight zero."""
+    graphs = [nx.Graph([(0, 1, {"label": "-=#"[i % 3]})]) for i in range(24)]
+    y, weight = np.arange(24) % 3 == 0, np.ones(24)
+    weight[5] = 0
+
+    def bonds(rows, columns):
+        left, right = ([graph.edges[0, 1]["label"] for graph in part] for part in (rows, columns))
+        return np.equal.outer(left, right).astype(float)
+
+    X = GraphSet.from_networkx(graphs[::-1] + graphs)[24:]
+    expected, found = (
+        GraphKernelSVC(kernel=bonds).fit(data, y, weight).decision_function(data)
+        for data in (graphs, X)
+    )
+    assert_allclose(found, expected)
+    assert_array_equal(expected > 0, y)  # which only bonds can tell
