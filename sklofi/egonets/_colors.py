@@ -297,7 +297,8 @@ def _hash_factors(n_columns: int, attempt: int) -> NDArray[np.uint64]:
 def _as_bits(counts: NDArray[Any]) -> NDArray[np.uint64]:
     """Return numbers as integers, different ones for different numbers."""
     if counts.dtype.kind == "f":
-        return (counts.astype(np.float64) + 0.0).view(np.uint64)  # -0.0 becomes 0.0
+        bits = (counts.astype(np.float64) + 0.0).view(np.uint64)  # -0.0 becomes 0.0
+        return bits.byteswap()  # the last bits of 0.5 are zeros, which would cancel most factors
     return counts.astype(np.uint64)
 
 

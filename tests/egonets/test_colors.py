@@ -154,6 +154,17 @@ def test_colliding_hashes_are_noticed(monkeypatch):
         assert len(set(colors.tolist())) == 3
 
 
+def test_rows_of_round_weights_are_told_apart():
+    """The binary digits of 0.5, 1 and 2 end in dozens of zeros."""
+    rng = np.random.default_rng(0)
+    counts = rng.choice([0, 0, 0.5, 1, 2], size=(3000, 20)).astype(np.float32)
+    counts[:, 0] = 1
+    color_of = distinct_rows(sp.csr_array(counts))
+    _, expected = np.unique(counts, axis=0, return_inverse=True)
+    assert len(np.unique(color_of)) == len(np.unique(expected))
+    assert len(set(zip(color_of.tolist(), expected.tolist(), strict=True))) == color_of.max() + 1
+
+
 def test_tables_are_computed_once(monkeypatch):
     computed = []
     for module, name in ((_incidence, "_compute_egonets"), (_colors, "_add_level")):
