@@ -63,8 +63,9 @@ def draw_graph(
     label_names: Mapping[Hashable, str] | None = None,
     colors: Any = "0.92",
     outlined: Hashable | None = None,
+    edge_label: Hashable | None = None,
 ) -> None:
-    """Draw a graph with the labels of its nodes, and a bold outline around one of them."""
+    """Draw a graph with the labels of its nodes and edges, and a bold outline around a node."""
     positions = layout(graph)
     size = float(np.clip(2600 / (4 + len(graph)), 12, 260))
     ax.set_axis_off()
@@ -83,6 +84,7 @@ def draw_graph(
     )
     if size < 40:  # no room for letters
         return
+    _write_on_edges(graph, ax, positions, edge_label, np.sqrt(size) * 0.5)
     labels = {
         node: str((label_names or {}).get(label, label))
         for node, label in graph.nodes(data=node_label)
@@ -93,6 +95,33 @@ def draw_graph(
         texts = {node: text for node, text in labels.items() if shades[node] == shade}
         nx.draw_networkx_labels(
             graph, positions, texts, ax=ax, font_size=np.sqrt(size) * 0.62, font_color=shade
+        )
+
+
+def _write_on_edges(
+    graph: nx.Graph, ax: Any, positions: Any, edge_label: Hashable | None, font_size: float
+) -> None:
+    """Write labels on the middles of edges, those of parallel edges side by side."""
+    if edge_label is None:
+        return
+    labels: dict[Any, list[str]] = {}
+    for start, end, label in graph.edges(data=edge_label):
+        if label is not None:
+            text = str(label)
+            # In a directed graph, both edges between two nodes are one line.
+            key = (end, start) if (end, start) in labels else (start, end)
+            if text not in labels.setdefault(key, []):
+                labels[key].append(text)
+    for (start, end), texts in labels.items():
+        x, y = (positions[start] + positions[end]) / 2
+        box = {"boxstyle": "square,pad=0.05", "facecolor": "white", "edgecolor": "none"}
+        ax.text(
+            *(x, y, ", ".join(texts)),
+            size=font_size,
+            color="0.3",
+            ha="center",
+            va="center",
+            bbox=box,
         )
 
 

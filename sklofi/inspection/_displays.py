@@ -28,7 +28,10 @@ STRONG, PALE = "#b2182b", "#d6c2c0"
 class MaskDisplay:
     """A mask: how much it matters, its words, its histogram, the egonets that fit it.
 
-    Make one with :meth:`from_estimator`.
+    Make one with :meth:`from_estimator`. A word has a row in three panels: how similar it is to
+    the inputs, what the relations of members to the center add to its logit, and how many
+    members the mask expects of it. Without relations there are two. Egonets are drawn with the
+    labels of edges, if the network sees them.
 
     Parameters
     ----------
@@ -47,13 +50,17 @@ class MaskDisplay:
     node_label : hashable or None
         The node attribute that is written on nodes.
 
+    edge_label : hashable or None
+        The edge attribute that is written on edges.
+
     Attributes
     ----------
     figure_ : matplotlib Figure
         The figure.
 
     ax_ : dict of matplotlib Axes
-        "importance", "dictionary", "histogram", and a list under "egonets".
+        "importance", "dictionary", "histogram", a list under "egonets", and "offsets" if
+        members of egonets have relations to the center.
 
     Examples
     --------
@@ -75,6 +82,7 @@ class MaskDisplay:
         layer: int = 0,
         mask: int = 0,
         node_label: Hashable | None = "label",
+        edge_label: Hashable | None = None,
     ) -> None:
         self.importance = importance
         self.reading = reading
@@ -82,6 +90,7 @@ class MaskDisplay:
         self.layer = layer
         self.mask = mask
         self.node_label = node_label
+        self.edge_label = edge_label
 
     @classmethod
     def from_estimator(
@@ -150,6 +159,7 @@ class MaskDisplay:
             layer=layer,
             mask=mask,
             node_label=_label_attribute(estimator, X),
+            edge_label=_edge_label_attribute(estimator, X),
         )
         return display.plot(label_names=label_names, ax=ax)
 
@@ -171,19 +181,23 @@ class MaskDisplay:
         display : MaskDisplay
             The display, which holds the figure.
         """
-        figure, place = _place("MaskDisplay", ax, (11, 5.4))
+        widths = {"importance": 1.1, "dictionary": 1.5, "offsets": 1.5, "histogram": 1}
+        if not self.reading.relation_names:
+            del widths["offsets"]
+        size = (11 + 3 * ("offsets" in widths), 5.4 + 0.6 * ("offsets" in widths))
+        figure, place = _place("MaskDisplay", ax, size)
         n_egonets = len(self.best.egonets)
         upper, lower = place.subgridspec(2, 1, height_ratios=[1.3, 1], hspace=0.12)
-        columns = upper.subgridspec(1, 3, width_ratios=[1.1, 1.5, 1])
+        columns = upper.subgridspec(1, len(widths), width_ratios=list(widths.values()))
         self.figure_ = figure
-        self.ax_ = {
-            "importance": figure.add_subplot(columns[0]),
-            "dictionary": figure.add_subplot(columns[1]),
-            "histogram": figure.add_subplot(columns[2]),
-            "egonets": [figure.add_subplot(cell) for cell in lower.subgridspec(1, n_egonets)],
-        }
+        self.ax_ = {name: figure.add_subplot(columns[i]) for i, name in enumerate(widths)}
+        self.ax_["egonets"] = [figure.add_subplot(cell) for cell in lower.subgridspec(1, n_egonets)]
         self._draw_importance(self.ax_["importance"])
-        self._draw_words(self.ax_["dictionary"], self.ax_["histogram"], label_names)
+        order = np.argsort(-self.reading.histogram, kind="stable")
+        self._draw_words(self.ax_["dictionary"], order, label_names)
+        if "offsets" in widths:
+            self._draw_offsets(self.ax_["offsets"], order)
+        self._draw_histogram(self.ax_["histogram"], order)
         parts = zip(
             self.ax_["egonets"],
             self.best.egonets,
@@ -199,6 +213,7 @@ class MaskDisplay:
                 node_label=self.node_label,
                 label_names=label_names,
                 outlined=center,
+                edge_label=self.edge_label,
             )
             axes.set_title(f"output {score:.2f}, found {count:,} x", fontsize="small")
         return self
@@ -213,28 +228,50 @@ class MaskDisplay:
         ax.set(xlabel="mask", ylabel="importance")
         ax.set_xticks(numbers[:: max(1, len(numbers) // 8)])
 
-    def _draw_words(self, dictionary: Any, histogram: Any, label_names: Any) -> None:
-        order = np.argsort(-self.reading.histogram, kind="stable")
-        words = self.reading.similarities[order]
+    def _draw_words(self, ax: Any, order: Any, label_names: Any) -> None:
         inputs = list(self.reading.input_names)
         for i, label in enumerate(self.reading.labels):
             inputs[i] = str((label_names or {}).get(label, label))
-        shown = _most_different(words, 20)
-        image = dictionary.imshow(
-            words[:, shown], cmap="RdBu_r", vmin=-1, vmax=1, aspect="auto", interpolation="none"
+        words = self.reading.similarities[order]
+        self._draw_heat_map(ax, words, inputs, 1, cmap="RdBu_r", label="cosine")
+        ax.set_title(f"Words of mask {self.mask}", fontsize="medium")
+
+    def _draw_offsets(self, ax: Any, order: Any) -> None:
+        offsets = self.reading.offsets[order]
+        largest = float(np.abs(offsets).max()) or 1.0
+        names = self.reading.relation_names
+        self._draw_heat_map(ax, offsets, names, largest, cmap="PuOr_r", label="added to the logit")
+        ax.set_title("Preferred relations", fontsize="medium")
+
+    def _draw_heat_map(
+        self, ax: Any, values: Any, names: list[str], largest: float, *, cmap: str, label: str
+    ) -> None:
+        """Draw a row for each word; of many columns, those in which words differ most."""
+        shown = _most_different(values, 20)
+        image = ax.imshow(
+            values[:, shown],
+            cmap=cmap,
+            vmin=-largest,
+            vmax=largest,
+            aspect="auto",
+            interpolation="none",
         )
-        self.figure_.colorbar(image, ax=dictionary, location="left", label="cosine", shrink=0.8)
-        is_long = max(len(inputs[i]) for i in shown) * len(shown) > 40
-        dictionary.set_xticks(
-            range(len(shown)), [inputs[i] for i in shown], rotation=90 if is_long else 0
+        self.figure_.colorbar(image, ax=ax, location="left", label=label, shrink=0.8)
+        is_long = max(len(names[i]) for i in shown) * len(shown) > 40
+        ax.set_xticks(
+            range(len(shown)),
+            [names[i] for i in shown],
+            rotation=90 if is_long else 0,
+            fontsize="small" if is_long else "medium",
         )
-        dictionary.set_yticks([])
-        dictionary.set_title(f"Words of mask {self.mask}", fontsize="medium")
-        histogram.barh(range(len(order)), self.reading.histogram[order], color=STRONG)
-        histogram.set_ylim(len(order) - 0.5, -0.5)
-        histogram.set_yticks(range(len(order)), [f"word {i}" for i in order], fontsize="small")
-        histogram.set_xlabel("members of an egonet")
-        histogram.set_title("Learned histogram", fontsize="medium")
+        ax.set_yticks([])
+
+    def _draw_histogram(self, ax: Any, order: Any) -> None:
+        ax.barh(range(len(order)), self.reading.histogram[order], color=STRONG)
+        ax.set_ylim(len(order) - 0.5, -0.5)
+        ax.set_yticks(range(len(order)), [f"word {i}" for i in order], fontsize="small")
+        ax.set_xlabel("members of an egonet")
+        ax.set_title("Learned histogram", fontsize="medium")
 
 
 class AttributionDisplay:
@@ -530,6 +567,15 @@ def _label_attribute(estimator: Any, X: Any) -> Hashable | None:
     """Return the attribute to write on nodes: what the network sees."""
     by_set = isinstance(X, GraphSet) and estimator.node_label is not None
     label: Hashable | None = X.node_label if by_set else estimator.node_label
+    return label
+
+
+def _edge_label_attribute(estimator: Any, X: Any) -> Hashable | None:
+    """Return the attribute to write on edges, None if the network does not see edge labels."""
+    encoder = estimator._relation_encoder
+    if encoder is None or not encoder.edge_labels:
+        return None
+    label: Hashable | None = X.edge_label if isinstance(X, GraphSet) else estimator.edge_label
     return label
 
 

@@ -218,7 +218,20 @@ def read_mask(estimator: Any, layer: int = 0, mask: int = 0) -> Bunch:
         labels : list
             The node labels themselves, the first of the inputs of layer 0.
         assignments : ndarray of shape (n_inputs, n_words)
-            To which words a node is assigned that has this input and no other.
+            To which words a node is assigned that has this input and no other, and no
+            known relation to the center of the egonet.
+        relation_names : list of str
+            What a member of an egonet can be to its center; empty for the published network.
+        offsets : ndarray of shape (n_words, n_relations)
+            What each relation adds to the logit of each word. Only the differences between
+            words matter, so that the mean over words is 0. Of the features of edges, it is
+            what is added for one standard deviation.
+        related_assignments : ndarray of shape (n_relations, n_inputs, n_words)
+            To which words a node is assigned that has this input and no other, as a member
+            in this relation to the center.
+        descriptions : list of str
+            What each word stands for: the most similar input, the relation with the largest
+            offset, and in brackets the share of such a member that is assigned to the word.
         histogram : ndarray of shape (n_words,)
             The learned histogram: how many members of an egonet the mask expects to be
             assigned to each word.
@@ -237,22 +250,59 @@ def read_mask(estimator: Any, layer: int = 0, mask: int = 0) -> Bunch:
     ['C', 'H', 'N', 'O', 'S']
     >>> reading.similarities.shape
     (4, 5)
+    >>> reading.relation_names[:3]
+    ['center', 'edge outside rings', 'edge in a ring of 3']
     """
     estimator = fitted_lofi(estimator)
     check_mask(estimator, layer, mask)
     module = estimator.module_.layers[layer]
     with torch.no_grad():
         words = F.normalize(module.dictionary[mask], dim=-1).cpu().double().numpy()
-        inputs = torch.from_numpy(np.eye(words.shape[1])).to(module.dictionary)
-        assignments = module.assign(inputs, slice(mask, mask + 1))[:, 0].cpu().double().numpy()
-        return Bunch(
+        reading = Bunch(
             similarities=words,
             input_names=_input_names(estimator, layer),
             labels=list(estimator.node_labels_) if layer == 0 else [],
-            assignments=assignments,
+            assignments=_assign(module, mask),
+            relation_names=_relation_names(estimator),
+            offsets=np.empty((len(words), 0)),
+            related_assignments=np.empty((0, *words.T.shape)),
             histogram=module.histogram[mask].cpu().double().numpy(),
             temperature=float(module.temperature[mask]),
         )
+        if module.offset is not None:
+            offsets = module.offset[mask].cpu().double().numpy()
+            reading.offsets = offsets - offsets.mean(axis=0)
+            shares = [_assign(module, mask, relation) for relation in range(offsets.shape[1])]
+            reading.related_assignments = np.stack(shares)
+    reading.descriptions = [_describe(reading, word) for word in range(len(words))]
+    return reading
+
+
+def _assign(module: Any, mask: int, relation: int | None = None) -> NDArray[np.float64]:
+    """Return the shares of nodes with one input each in the words of a mask."""
+    n_inputs = module.dictionary.shape[2]
+    inputs = torch.eye(n_inputs).to(module.dictionary)
+    relations = None
+    if relation is not None:
+        relations = torch.zeros(n_inputs, module.offset.shape[2]).to(module.offset)
+        relations[:, relation] = 1
+    shares = module.assign(inputs, slice(mask, mask + 1), relations)[:, 0]
+    return np.asarray(shares.cpu().double())
+
+
+def _describe(reading: Bunch, word: int) -> str:
+    """Return the input and the relation that a word prefers to all others."""
+    best = int(reading.similarities[word].argmax())
+    if not reading.relation_names:
+        return f"{reading.input_names[best]} ({reading.assignments[best, word]:.0%})"
+    relation = int(reading.offsets[word].argmax())
+    share = reading.related_assignments[relation, best, word]
+    return f"{reading.input_names[best]}, {reading.relation_names[relation]} ({share:.0%})"
+
+
+def _relation_names(estimator: BaseLoFI) -> list[str]:
+    encoder = estimator._relation_encoder
+    return [] if encoder is None else encoder.names
 
 
 def _input_names(estimator: BaseLoFI, layer: int) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sklofi._messages import show
 from sklofi._scaling import weighted_mean_and_scale
 from sklofi.egonets._members import NOTHING, Members, Relations, egonet_members
 from sklofi.graphs._graph_set import GraphSet
@@ -85,6 +86,25 @@ class RelationEncoder:
     @property
     def n_columns(self) -> int:
         return len(self.kinds) + len(self.feature_mean)
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns: the kinds of relations, and the features of edges."""
+        features = [f"edge feature {i}" for i in range(len(self.feature_mean))]
+        return [self._name(*kind) for kind in self.kinds.tolist()] + features
+
+    def _name(self, distance: int, label: int, ring: int) -> str:
+        if distance == 0:
+            return "center"
+        if distance > 1:
+            return f"distance {distance}"
+        name = "edge"
+        if label != NOTHING[1]:
+            known = self.edge_labels[label]
+            name += " without label" if known is None else f" {show(known)}"
+        if self.max_ring:
+            name += f" in a ring of {ring}" if ring else " outside rings"
+        return name
 
     @property
     def edge_labels(self) -> tuple[Hashable, ...]:

@@ -1,12 +1,11 @@
 """Attributions against the integral written out, and against their axioms."""
 
-import copy
-
 import networkx as nx
 import numpy as np
 import pytest
 import torch
 from numpy.testing import assert_allclose
+from related_outputs import ATTRIBUTES, bonded_graphs, integral, log_odds
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 
@@ -16,6 +15,7 @@ from sklofi.inspection import mask_evidence, node_attribution
 from sklofi.nn._choices import POOLINGS
 from sklofi.training._egonet_batches import EgonetBatch
 
+PUBLISHED = {"distances": False, "edge_label": None, "max_ring": 0}
 QUICK = {"n_layers": 2, "n_masks": 4, "n_words": 3, "max_epochs": 5, "random_state": 0}
 
 
@@ -36,68 +36,63 @@ def assert_exact(result, tol=0.01):
     assert (np.abs(result.residuals) <= tol * sizes + rounding).all()
 
 
-def outputs_by_formula(classifier, graph, presence):
-    """Logits of class 1 less those of class 0, with dense matrices and plain operations.
-
-    For several presences of the nodes at once, of shape (n_presences, n_nodes).
-    """
-    module = copy.deepcopy(classifier.module_).double()
-    adjacency = torch.from_numpy(nx.to_numpy_array(graph, weight=None))
-    egonets = ((adjacency + torch.eye(len(graph))) > 0).double()
-    labels = [classifier.node_labels_.index(graph.nodes[v]["label"]) for v in graph]
-    x = torch.eye(len(classifier.node_labels_)).double()[labels].expand(len(presence), -1, -1)
-    pooled = []
-    for depth, layer in enumerate(module.layers):
-        words = layer.dictionary / layer.dictionary.norm(dim=-1, keepdim=True)
-        cosine = torch.einsum("tuf,mwf->tumw", x / x.norm(dim=-1, keepdim=True), words)
-        assignment = (layer.temperature[:, None] * cosine).softmax(dim=-1)
-        h = torch.einsum("vu,tu,tumw->tvmw", egonets, presence, assignment)
-        if module.kernel == "l1":
-            z = 1 - (h - layer.histogram).abs().sum(dim=-1) / 2
-        else:
-            z = torch.minimum(h, layer.histogram).sum(dim=-1)
-        if module.pooling == "max":
-            is_largest = z >= z.amax(dim=1, keepdim=True) - 1e-9  # but for rounding
-            pooled.append((z * is_largest).sum(dim=1) / is_largest.sum(dim=1))
-        else:
-            pooled.append(torch.einsum("tv,tvm->tm", presence, z))
-            if module.pooling == "mean":
-                pooled[-1] = pooled[-1] / presence.sum(dim=1, keepdim=True)
-        if depth + 1 < len(module.layers):
-            x = (z - module.node_mean[depth]) / module.node_scale[depth]
-    logits = module.head(torch.cat(pooled, dim=1) if module.readout == "all" else pooled[-1])
-    return logits[:, 1] - logits[:, 0]
-
-
-def integral_by_formula(classifier, graph, n_steps=4096):
-    """Attributions from the middles of thousands of equal steps, in 64 bits."""
-    t = (torch.arange(n_steps).double() + 0.5) / n_steps
-    presence = t[:, None].expand(-1, len(graph)).clone().requires_grad_()
-    outputs = outputs_by_formula(classifier, graph, presence)
-    return torch.autograd.grad(outputs.sum(), presence)[0].mean(dim=0).numpy()
-
-
 @pytest.mark.parametrize("pooling", POOLINGS)
 @pytest.mark.parametrize("kernel", ["l1", "intersection"])
-@pytest.mark.parametrize("readout", ["all", "last"])
+@pytest.mark.parametrize("relations", [{}, PUBLISHED], ids=["related", "published"])
 def test_attributions_are_the_integral_and_sum_to_the_difference_from_the_baseline(
-    motifs, pooling, kernel, readout
+    motifs, pooling, kernel, relations
 ):
     graphs, y = motifs
+    readout = "last" if pooling == "mean" else "all"
     classifier = LoFIClassifier(**QUICK, pooling=pooling, kernel=kernel, readout=readout)
-    classifier.fit(graphs, y)
+    classifier.set_params(**relations).fit(graphs, y)
     result = node_attribution(classifier, graphs, target=1, tol=1e-3)
     assert_exact(result, tol=1e-3)
     probability = classifier.predict_proba(graphs)[:, 1]
     assert_allclose(result.outputs, np.log(probability / (1 - probability)), atol=1e-4)
     for i in (3, 4):
-        expected = integral_by_formula(classifier, graphs[i])
+        expected = integral(classifier, graphs[i], n_steps=4096)
         error = np.abs(result.attributions[i] - expected).sum()
         assert error <= 0.02 * np.abs(expected).sum() + 1e-5
         ends = torch.tensor([[1e-9], [1.0]]).double().expand(2, len(graphs[i]))
-        baseline, output = outputs_by_formula(classifier, graphs[i], ends).tolist()
+        baseline, output = log_odds(classifier, graphs[i], of_nodes=ends).tolist()
         assert result.outputs[i] == pytest.approx(output, rel=1e-4, abs=1e-4)
         assert result.baselines[i] == pytest.approx(baseline, rel=1e-4, abs=1e-4)
+
+
+@pytest.mark.parametrize("kernel", ["l1", "intersection"])
+def test_nodes_are_explained_by_bonds_rings_weights_features_and_structure(kernel):
+    graphs, y = bonded_graphs()
+    classifier = LoFIClassifier(
+        **QUICK, **ATTRIBUTES, max_ring=6, structure="degree", kernel=kernel
+    ).fit(graphs, y)
+    result = node_attribution(classifier, graphs, target=1, tol=1e-3)
+    assert_exact(result, tol=1e-3)
+    for i in (0, 3):
+        output = log_odds(classifier, graphs[i]).item()
+        assert result.outputs[i] == pytest.approx(output, rel=1e-4, abs=1e-4)
+        expected = integral(classifier, graphs[i], n_steps=4096)
+        error = np.abs(result.attributions[i] - expected).sum()
+        assert error <= 0.02 * np.abs(expected).sum() + 1e-5
+    as_set = GraphSet.from_networkx(graphs, **ATTRIBUTES)[[3, 0]]
+    again = node_attribution(classifier, as_set, target=1, tol=1e-3).attributions
+    for i, values in zip((3, 0), again, strict=True):
+        size = np.abs(result.attributions[i]).max()
+        assert_allclose(values, result.attributions[i], atol=0.03 * size)
+
+
+def test_evidence_through_a_mask_is_by_bonds_rings_and_weights():
+    """With one layer and the largest value pooled, all evidence comes through its masks."""
+    graphs, y = bonded_graphs()
+    options = {**QUICK, "n_layers": 1, "pooling": "max"}
+    classifier = LoFIClassifier(**options, **ATTRIBUTES, max_ring=6).fit(graphs, y)
+    parts = [mask_evidence(classifier, graphs[:4], 0, j, target=1, tol=1e-3) for j in range(4)]
+    for i in range(4):
+        expected = integral(classifier, graphs[i])
+        # Where the largest value is pooled, presence acts on members of egonets alone.
+        total = sum(part.attributions[i] for part in parts)
+        assert np.abs(total - expected).sum() <= 0.02 * np.abs(expected).sum() + 1e-5
+    assert max(np.abs(part.attributions[0]).max() for part in parts) > 0
 
 
 @pytest.mark.parametrize("pooling", POOLINGS)
@@ -383,7 +378,7 @@ def test_dense_graphs_are_computed_in_pieces(monkeypatch):
 
     def spy(batch, rows):
         copied = copies(batch, rows)
-        n_members.append(len(copied.egonets[0].columns))
+        n_members.append(len(copied.egonets[0].members.columns))
         return copied
 
     monkeypatch.setattr(EgonetBatch, "copies", spy)

@@ -1,16 +1,23 @@
 """Masks switched off by hand, and egonets found by hand."""
 
+from collections import Counter
+
 import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
 import torch
 from numpy.testing import assert_allclose
+from related_members import members_of
+from related_outputs import ATTRIBUTES, bonded_graphs, related_outputs
 from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV
 
 from sklofi import GraphSet, LoFIClassifier, LoFIRegressor
+from sklofi.graphs._input import as_graph_set
 from sklofi.inspection import best_egonets, mask_importance, read_mask
+
+pytestmark = pytest.mark.filterwarnings("ignore:The edges of X differ in the attribute")
 
 QUICK = {"n_layers": 3, "n_masks": 4, "n_words": 3, "max_epochs": 8, "random_state": 0}
 
@@ -45,6 +52,23 @@ def test_importance_is_what_the_loss_grows_by_without_a_mask(motifs, classifier)
         [log_loss(y, probabilities_without(classifier, graphs, i, j)) - full for j in range(4)]
         for i in range(3)
     ]
+    assert_allclose(result.importances_mean, expected, rtol=1e-3, atol=1e-4)
+
+
+def test_importance_is_by_bonds_rings_weights_features_and_structure():
+    graphs, y = bonded_graphs()
+    classifier = LoFIClassifier(
+        **{**QUICK, "n_layers": 2}, **ATTRIBUTES, max_ring=6, structure="degree"
+    ).fit(graphs, y)
+    result = mask_importance(classifier, graphs, y)
+
+    def loss(without=None):
+        rows = [related_outputs(classifier, graph, without=without)[0] for graph in graphs]
+        return log_loss(y, torch.stack(rows).detach().softmax(dim=1).numpy())
+
+    full = loss()
+    assert result.baseline == pytest.approx(full, rel=1e-4)
+    expected = [[loss((i, j)) - full for j in range(4)] for i in range(2)]
     assert_allclose(result.importances_mean, expected, rtol=1e-3, atol=1e-4)
 
 
@@ -146,6 +170,66 @@ def test_a_mask_is_read_by_the_names_of_labels(classifier):
     assert read_mask(classifier, 1, 0).input_names == ["mask 0", "mask 1", "mask 2", "mask 3"]
 
 
+def test_a_mask_is_read_with_its_relations():
+    graphs, y = bonded_graphs()
+    classifier = LoFIClassifier(**QUICK, **ATTRIBUTES, max_ring=6).fit(graphs, y)
+    layer = classifier.module_.layers[0]
+    reading = read_mask(classifier, 0, 2)
+    names = reading.relation_names
+    assert names[:3] == ["center", "edge 'double' outside rings", "edge 'double' in a ring of 3"]
+    assert "edge 'single' in a ring of 6" in names
+    assert names[-2:] == ["edge feature 0", "edge feature 1"]
+    offset = layer.offset[2].detach().double().numpy()
+    assert_allclose(reading.offsets, offset - offset.mean(axis=0), rtol=1e-4, atol=1e-5)
+    relation, node = names.index("edge 'single' in a ring of 6"), 1
+    logits = reading.temperature * reading.similarities[:, node] + offset[:, relation]
+    expected = np.exp(logits) / np.exp(logits).sum()
+    assert_allclose(reading.related_assignments[relation, node], expected, rtol=1e-4)
+    assert reading.related_assignments.shape == (len(names), 3, 3)
+    assert len(reading.descriptions) == 3
+    for word, text in enumerate(reading.descriptions):
+        strongest = reading.similarities[word].argmax(), reading.offsets[word].argmax()
+        share = reading.related_assignments[strongest[1], strongest[0], word]
+        assert text.startswith(f"{reading.input_names[strongest[0]]}, {names[strongest[1]]} (")
+        assert text.endswith(f"({share:.0%})")
+    deeper = read_mask(classifier, 1, 0)
+    assert deeper.relation_names == names and deeper.related_assignments.shape[1] == 4
+
+
+def test_a_mask_without_relations_is_read_by_its_inputs(motifs):
+    classifier = LoFIClassifier(**QUICK, distances=False, max_ring=0).fit(*motifs)
+    reading = read_mask(classifier, 0, 1)
+    assert reading.relation_names == []
+    assert reading.offsets.shape == (3, 0)
+    assert reading.related_assignments.shape == (0, 5, 3)
+    best = reading.similarities[0].argmax()
+    share = reading.assignments[best, 0]
+    assert reading.descriptions[0] == f"{reading.input_names[best]} ({share:.0%})"
+
+
+def test_what_a_word_stands_for_is_said_in_words():
+    """Graphs with an O by a double bond outside rings, and without."""
+    rng = np.random.RandomState(0)
+    graphs, y = [], np.arange(160) % 2
+    for label in y:
+        graph = nx.cycle_graph(6)
+        nx.set_edge_attributes(graph, {edge: "="[: i % 2] or "-" for i, edge in
+                                       enumerate(graph.edges)}, "label")  # fmt: skip
+        nx.set_node_attributes(graph, "C", "label")
+        for node, is_double in ((6, label), (7, 0)):
+            graph.add_node(node, label="O" if node == 6 else "C")
+            graph.add_edge(node, int(rng.randint(6)), label="=" if is_double else "-")
+        if not label:  # the double bond is at a C
+            graph.edges[next(iter(graph[7])), 7]["label"] = "="
+        graphs.append(graph)
+    classifier = LoFIClassifier(n_layers=1, n_masks=4, max_epochs=60, random_state=0)
+    assert classifier.fit(graphs[:120], y[:120]).score(graphs[120:], y[120:]) == 1
+    descriptions = [
+        text for mask in range(4) for text in read_mask(classifier, 0, mask).descriptions
+    ]
+    assert any(text.startswith("O, edge '=' outside rings (") for text in descriptions)
+
+
 def test_features_and_unlabeled_nodes_have_names_too():
     graphs = [nx.path_graph(4), nx.star_graph(3)] * 6
     for graph in graphs:
@@ -157,17 +241,74 @@ def test_features_and_unlabeled_nodes_have_names_too():
     assert read_mask(both).input_names == ["any node", "place 0", "place 1"]
 
 
+def colors_by_loop(graphs, n_layers, relations, structure=None):
+    """A number for each node, the same for nodes with the same nested multisets of members."""
+    color_of = {
+        (i, v): (graph.nodes[v]["label"], graph.degree[v] if structure == "degree" else 0)
+        for i, graph in enumerate(graphs)
+        for v in graph
+    }
+    for _ in range(n_layers):
+        rows = {}
+        for i, v in color_of:
+            counts = Counter()
+            for u, kind, vector, weight in members_of(graphs[i], v, 1, relations):
+                counts[kind, vector, color_of[i, u]] += weight
+            rows[i, v] = frozenset((pair, count) for pair, count in counts.items() if count)
+        numbers = {row: number for number, row in enumerate(dict.fromkeys(rows.values()))}
+        color_of = {node: numbers[row] for node, row in rows.items()}
+    return list(color_of.values())
+
+
+def with_plain_edges(graph):
+    graph = graph.copy()
+    for *_, data in graph.edges(data=True):
+        data.update(bond=None, weight=1, length=[])
+    return graph
+
+
+def assert_best(best, z, colors):
+    """The best egonets are those of the colors with the largest outputs."""
+    outputs = {color: max(z[np.array(colors) == color]) for color in colors}
+    scores = sorted(outputs.values(), reverse=True)[: len(best.scores)]
+    assert_allclose(best.scores, scores, rtol=1e-4, atol=1e-5)
+    counts = Counter(colors)
+    for score, count in zip(best.scores, best.counts, strict=True):
+        alike = [counts[color] for color in counts if np.isclose(outputs[color], score, atol=1e-5)]
+        assert count in alike
+
+
+def outputs_at_nodes(classifier, graphs, layer):
+    graphs = as_graph_set(graphs, **classifier._graph_attributes())
+    (batch,) = classifier._node_batches(graphs, max_rows=10**6)
+    with torch.no_grad():
+        return classifier.module_.layer_outputs(batch.x, batch.egonets)[layer].numpy()
+
+
+def test_best_egonets_differ_in_bonds_rings_weights_and_structure():
+    graphs, y = bonded_graphs(12)
+    for options in (
+        {"edge_label": "bond", "max_ring": 0, "edge_weight": "weight"},
+        {"edge_label": "bond", "max_ring": 6, "edge_weight": "weight", "structure": "degree"},
+        {**ATTRIBUTES, "max_ring": 6},
+    ):
+        classifier = LoFIClassifier(**QUICK, **options).fit(graphs, y)
+        relations = classifier._relation_encoder.relations
+        for layer in (0, 1):
+            best = best_egonets(classifier, graphs, layer, mask=1, k=1000)
+            colors = colors_by_loop(graphs, layer + 1, relations, options.get("structure"))
+            assert len(best.egonets) == len(set(colors))
+            assert sorted(best.counts) == sorted(Counter(colors).values())
+            assert_best(best, outputs_at_nodes(classifier, graphs, layer)[:, 1], colors)
+
+
 @pytest.mark.parametrize("layer", [0, 1])
 def test_best_egonets_are_those_with_the_largest_output(motifs, classifier, layer):
     graphs = motifs[0]
     best = best_egonets(classifier, graphs, layer, mask=1, k=4)
-    (batch,) = classifier._node_batches(GraphSet.from_networkx(graphs), max_rows=10**6)
-    with torch.no_grad():
-        z = classifier.module_.layer_outputs(batch.x, batch.egonets)[layer].numpy()
-    _, first, counts = np.unique(z.round(4), axis=0, return_index=True, return_counts=True)
-    order = np.argsort(-z[first, 1])[:4]
-    assert_allclose(best.scores, z[first[order], 1], rtol=1e-4)
-    assert (best.counts == counts[order]).all()
+    relations = classifier._relation_encoder.relations
+    colors = colors_by_loop([with_plain_edges(graph) for graph in graphs], layer + 1, relations)
+    assert_best(best, outputs_at_nodes(classifier, graphs, layer)[:, 1], colors)
     series = pd.Series(graphs, range(40)[::-1])
     shuffled = best_egonets(classifier, series, layer, mask=1, k=4)
     framed = best_egonets(classifier, pd.DataFrame({"graph": series}), layer, mask=1, k=4)

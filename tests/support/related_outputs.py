@@ -120,7 +120,9 @@ def related_outputs(estimator, graph, of_nodes=None, of_edges=None, without=None
         if without is not None and without[0] == depth:
             z = z * (torch.arange(z.shape[-1]) != without[1])
         if module.pooling == "max":
-            pooled.append(z.amax(dim=1))
+            # Nodes that share the maximum, but for rounding, share its gradient.
+            is_largest = z >= z.amax(dim=1, keepdim=True) - 1e-9
+            pooled.append((z * is_largest).sum(dim=1) / is_largest.sum(dim=1))
         else:
             pooled.append(torch.einsum("tv,tvm->tm", of_nodes, z))
             if module.pooling == "mean":
@@ -135,7 +137,7 @@ def log_odds(estimator, graph, **presences):
     return outputs[:, 1] - outputs[:, 0]
 
 
-def integral(estimator, graph, part, n_steps=2048):
+def integral(estimator, graph, part="of_nodes", n_steps=2048):
     """Integrated gradients from the middles of equal steps, by the presence of nodes or edges."""
     n_nodes, n_edges = len(graph), len(numbered_edges(graph, estimator.edge_label))
     n_parts = n_nodes if part == "of_nodes" else n_edges
