@@ -31,7 +31,13 @@ from helpers import SURROUNDINGS, at_once, global_state, in_child, torch_default
 from sklofi import GraphKernelSVC, GraphKernelSVR, GraphSet, LoFIClassifier, LoFIRegressor
 from sklofi.baselines import GINClassifier
 from sklofi.datasets import make_motif_graphs
-from sklofi.inspection import mask_evidence, mask_importance, node_attribution, read_mask
+from sklofi.inspection import (
+    edge_attribution,
+    mask_evidence,
+    mask_importance,
+    node_attribution,
+    read_mask,
+)
 from sklofi.kernels._gram import KernelCache
 
 QUICK = {"n_layers": 2, "n_masks": 4, "n_words": 3, "max_epochs": 3, "random_state": 0}
@@ -171,6 +177,7 @@ def calls(motifs):
         "unpickle": lambda: pickle.loads(message),
         "read_mask": lambda: read_mask(classifier, 0, 0),
         "node_attribution": lambda: node_attribution(classifier, motifs[0]),
+        "edge_attribution": lambda: edge_attribution(classifier, motifs[0]),
         "mask_importance": lambda: mask_importance(classifier, *motifs),
         "module_": lambda: classifier.module_,
     }
@@ -295,7 +302,9 @@ def test_settings_of_the_user_change_no_number(name, motifs):
             .predict_proba(graphs),
             "importance": mask_importance(classifier, graphs, y, random_state=0).importances,
             "evidence": np.concatenate(mask_evidence(classifier, graphs).attributions),
+            "edges": np.concatenate(edge_attribution(classifier, graphs[:9]).attributions),
             "mask": read_mask(classifier, 0, 0).assignments,
+            "related mask": read_mask(classifier, 0, 0).related_assignments,
         }
 
     expected = numbers()

@@ -33,3 +33,22 @@ def test_layouts_keep_nodes_apart_and_are_the_same_every_time(graph):
     draw_graph(graph, ax, node_label="label")
     figure.canvas.draw()
     plt.close(figure)
+
+
+@pytest.mark.parametrize("kind", [nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph])
+def test_labels_are_written_on_edges_once_for_each_line(kind):
+    graph = kind([(0, 1, {"bond": 1}), (1, 2, {"bond": 2}), (2, 3, {})])
+    if graph.is_multigraph():
+        graph.add_edge(0, 1, bond=3)
+        graph.add_edge(0, 1, bond=3)
+    if graph.is_directed():
+        graph.add_edge(2, 1, bond=4)
+    figure, ax = plt.subplots()
+    draw_graph(graph, ax, node_label=None, edge_label="bond")
+    figure.canvas.draw()
+    written = sorted(text.get_text() for text in ax.texts)
+    assert written == [
+        "1, 3" if graph.is_multigraph() else "1",
+        "2, 4" if graph.is_directed() else "2",
+    ]
+    plt.close(figure)

@@ -239,8 +239,8 @@ class MaskDisplay:
     def _draw_offsets(self, ax: Any, order: Any) -> None:
         offsets = self.reading.offsets[order]
         largest = float(np.abs(offsets).max()) or 1.0
-        names = self.reading.relation_names
-        self._draw_heat_map(ax, offsets, names, largest, cmap="PuOr_r", label="added to the logit")
+        names = [_short(name) for name in self.reading.relation_names]
+        self._draw_heat_map(ax, offsets, names, largest, cmap="PuOr_r", label="offset")
         ax.set_title("Preferred relations", fontsize="medium")
 
     def _draw_heat_map(
@@ -577,6 +577,11 @@ def _edge_label_attribute(estimator: Any, X: Any) -> Hashable | None:
         return None
     label: Hashable | None = X.edge_label if isinstance(X, GraphSet) else estimator.edge_label
     return label
+
+
+def _short(relation_name: str) -> str:
+    """Return the name of a relation in fewer letters, as it is written along an axis."""
+    return relation_name.replace(" in a ring of ", ", ring ").replace(" outside rings", ", no ring")
 
 
 def _most_different(words: Any, n_most: int) -> Any:

@@ -281,10 +281,10 @@ def read_mask(estimator: Any, layer: int = 0, mask: int = 0) -> Bunch:
 def _assign(module: Any, mask: int, relation: int | None = None) -> NDArray[np.float64]:
     """Return the shares of nodes with one input each in the words of a mask."""
     n_inputs = module.dictionary.shape[2]
-    inputs = torch.eye(n_inputs).to(module.dictionary)
+    inputs = torch.from_numpy(np.eye(n_inputs)).to(module.dictionary)
     relations = None
     if relation is not None:
-        relations = torch.zeros(n_inputs, module.offset.shape[2]).to(module.offset)
+        relations = module.offset.new_zeros(n_inputs, module.offset.shape[2])
         relations[:, relation] = 1
     shares = module.assign(inputs, slice(mask, mask + 1), relations)[:, 0]
     return np.asarray(shares.cpu().double())

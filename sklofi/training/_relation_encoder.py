@@ -101,6 +101,7 @@ class RelationEncoder:
         name = "edge"
         if label != NOTHING[1]:
             known = self.edge_labels[label]
+            known = known.item() if isinstance(known, np.generic) else known
             name += " without label" if known is None else f" {show(known)}"
         if self.max_ring:
             name += f" in a ring of {ring}" if ring else " outside rings"

@@ -6,6 +6,7 @@ import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
+from related_outputs import bonded_graphs
 
 from sklofi import GraphSet, LoFIClassifier, LoFIRegressor
 from sklofi.inspection import (
@@ -53,6 +54,31 @@ def test_a_mask_is_drawn_with_the_names_of_labels(motifs, classifier):
         for _, label in display.best.egonets[0].nodes(data="label")
     )
     display.figure_.canvas.draw()
+
+
+def test_relations_and_bonds_are_drawn_where_there_are_some(motifs):
+    graphs, y = bonded_graphs()
+    for graph in graphs:
+        for *_, data in graph.edges(data=True):
+            del data["weight"]
+    bonded = LoFIClassifier(**QUICK, edge_label="bond", max_ring=6).fit(graphs, y)
+    for X in (graphs, GraphSet.from_networkx(graphs, edge_label="bond")):
+        display = MaskDisplay.from_estimator(bonded, X, y, k=2)
+        image = display.ax_["offsets"].images[0].get_array()
+        order = np.argsort(-display.reading.histogram, kind="stable")
+        assert np.allclose(image, display.reading.offsets[order])
+        names = [label.get_text() for label in display.ax_["offsets"].get_xticklabels()]
+        assert names[:3] == ["center", "edge 'double', no ring", "edge 'double', ring 3"]
+        egonet = display.best.egonets[0]
+        expected = [bond for *_, bond in egonet.edges(data="bond")]
+        assert sorted(texts(display.ax_["egonets"][0])) == sorted(
+            expected + [label for _, label in egonet.nodes(data="label")]
+        )
+        display.figure_.canvas.draw()
+    plain = LoFIClassifier(**QUICK, distances=False, max_ring=0, edge_label=None).fit(graphs, y)
+    display = MaskDisplay.from_estimator(plain, graphs, y, k=1)
+    assert "offsets" not in display.ax_
+    assert "double" not in texts(display.ax_["egonets"][0])
 
 
 def test_deeper_masks_are_drawn_in_terms_of_those_below(motifs, classifier):
