@@ -3,6 +3,7 @@
 SKLOFI_DATA=folder/with/zips python -m benchmarks.bench_relations zinc [--seeds 0 1 2 3 4]
 SKLOFI_DATA=folder/with/zips python -m benchmarks.bench_relations folds [--sets MUTAG ...]
 SKLOFI_DATA=folder/with/zips python -m benchmarks.bench_relations molecules [--sets ESOL ...]
+SKLOFI_DATA=folder/with/zips python -m benchmarks.bench_relations speed [--sets MUTAG ...]
 python -m benchmarks.bench_relations tables
 
 `zinc` trains on the official split of ZINC-12k with one cycle of learning rates. Its target is
@@ -10,7 +11,8 @@ the logarithm of the octanol-water partition coefficient less a synthetic access
 a penalty for long cycles, so that it has a term for rings by construction. `folds` uses the folds
 and the validation parts of benchmarks.protocol, `molecules` three random splits of SMILES (80, 10
 and 10 percent), which rdkit reads. Every finished fit is appended to results/relations.jsonl at
-once; what is there is not run again. `tables` prints what is there.
+once; what is there is not run again. `tables` prints what is there. `speed` prints CPU seconds of
+an epoch, with and without relations, which take turns.
 """
 
 import argparse
@@ -203,7 +205,7 @@ def is_done(task: dict[str, Any]) -> bool:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("zinc", "folds", "molecules", "tables"))
+    parser.add_argument("what", choices=("zinc", "folds", "molecules", "speed", "tables"))
     parser.add_argument("--sets", nargs="+")
     parser.add_argument("--variants", nargs="+")
     parser.add_argument("--seeds", nargs="+", type=int)
@@ -212,6 +214,9 @@ def main() -> None:
     torch.set_num_threads(1)
     if arguments.what == "tables":
         print_tables()
+    if arguments.what == "speed":
+        for name in arguments.sets or (*FOLD_VARIANTS, "ZINC"):
+            time_epochs(name)
     for task in tasks(arguments):
         if not is_done(task):
             append(task, perform(task))
@@ -247,6 +252,29 @@ def perform(task: dict[str, Any]) -> dict[str, Any]:
     if task["task"] == "zinc":
         return run_zinc(variant, seed, task["more"])
     return (run_fold if task["task"] == "folds" else run_molecules)(name, variant, seed)
+
+
+def time_epochs(name: str, n_turns: int = 7) -> None:
+    """Print the median CPU seconds of an epoch, and the median ratio to the published layer."""
+    from benchmarks.protocol import load
+
+    X, y, splits = load(name)
+    training = splits[0][0]
+    kind = LoFIRegressor if name == "ZINC" else LoFIClassifier
+    size = {"n_masks": 32, "batch_size": 128} if name == "ZINC" else {}
+    going_on = {"max_epochs": 1, "early_stopping": False, "warm_start": True, "random_state": 0}
+    X, y = X[training], y[training]
+    variants = ("published", "center", "bonds and rings")
+    nets = {v: kind(**VARIANTS[v], **going_on, **size).fit(X, y) for v in variants}
+    seconds: dict[str, list[float]] = {variant: [] for variant in variants}
+    for _ in range(n_turns):
+        for variant, net in nets.items():
+            start = time.process_time()
+            net.fit(X, y)
+            seconds[variant].append(time.process_time() - start)
+    for variant, taken in seconds.items():
+        ratio = np.median(np.divide(taken, seconds["published"]))
+        print(f"{name}, {variant}: {np.median(taken):.3f} s, ratio {ratio:.2f}", flush=True)
 
 
 def print_tables() -> None:

@@ -14,9 +14,11 @@ from sklearn.model_selection import ParameterGrid
 from benchmarks import protocol, ranking
 from benchmarks.averages import AveragedClassifier
 from benchmarks.data import read_tu
+from benchmarks.grids import PUBLISHED_LOFI
 from helpers import write_tu
 from sklofi import GraphKernelSVC, GraphKernelSVR, GraphSet, LoFIClassifier
 
+ALL_METHODS = protocol.METHODS  # tests replace them
 METHOD = protocol.Method(
     GraphKernelSVC,
     GraphKernelSVR,
@@ -113,8 +115,8 @@ def test_bonds_are_there_and_change_nothing_for_those_who_ignore_them(small_set)
     plain = GraphSet.from_networkx(read_tu("MUTAG")[0])
     assert len(X.edge_labels) == 2 and plain.edge_label_ids is None
     assert X.features is None
-    lofi, wl = LoFIClassifier(max_epochs=2, random_state=0), protocol.kernel_method("wl")
-    for estimator in (lofi, wl.estimator("MUTAG", {}, seed=0)):
+    for method, quick in (("LoFI", {"max_epochs": 2}), ("WL", {})):
+        estimator = ALL_METHODS[method].estimator("MUTAG", quick, seed=0)
         predict = "predict_proba" if hasattr(estimator, "predict_proba") else "decision_function"
         one, other = (getattr(clone(estimator).fit(graphs, y), predict)(graphs)
                       for graphs in (X, plain))  # fmt: skip
@@ -204,7 +206,8 @@ def test_an_average_of_seeds_averages(small_set, monkeypatch):
     quick = staticmethod(partial(LoFIClassifier, max_epochs=2))  # binds no self, like a class
     monkeypatch.setattr(AveragedClassifier, "member", quick)
     together = AveragedClassifier(n_seeds=2, random_state=3).fit(X, y, X, y)
-    alone = [LoFIClassifier(max_epochs=2, random_state=seed) for seed in (6, 7)]
+    published = {"max_epochs": 2, **PUBLISHED_LOFI}
+    alone = [LoFIClassifier(**published, random_state=seed) for seed in (6, 7)]
     expected = [one.fit(X, y, X_val=X, y_val=y).predict_proba(X) for one in alone]
     assert np.abs(expected[0] - expected[1]).max() > 1e-3
     np.testing.assert_allclose(together.predict_proba(X), np.mean(expected, axis=0))

@@ -160,30 +160,42 @@ class EgonetDataset(GraphDataset):
         # A part of the graphs may have more than its share of the colors.
         return min(MAX_EXPECTED, self._whole.n_nodes / n_colors)
 
-    def color_bounds(self, rows: Rows, merge: bool) -> NDArray[np.int64]:
-        """Return the largest number of colors that a level of each batch can have."""
+    def row_bounds(self, rows: Rows, merge: bool) -> NDArray[np.int64]:
+        """Return the largest number of rows that an array of each batch can have.
+
+        These are colors, or pairs of a color and a relation.
+        """
         table = self.table(merge)
-        most = np.diff(table.level_offsets).max()
-        of_graphs = np.diff(table.color_offsets).reshape(table.n_levels, -1).max(axis=0)
+        if table.pair_colors is None:
+            of_graphs = np.diff(table.color_offsets).reshape(table.n_levels, -1).max(axis=0)
+        else:  # no more pairs than members
+            offsets = egonet_members(self._whole, self.radius, self.relations).offsets
+            of_graphs = np.diff(offsets[self._whole.node_offsets])
+        most = self._most_rows(table)
         return np.array([min(most, of_graphs[self._rows[batch_rows]].sum()) for batch_rows in rows])
+
+    def _most_rows(self, table: ColorTable) -> int:
+        """Return the number of rows of a batch of all graphs."""
+        n_rows = np.diff(table.level_offsets).max()
+        return int(max(n_rows, np.diff(table.pair_offsets).max(initial=0)))
 
     def check_memory(
         self, rows: Rows, network: LoFINetwork, *, merge: bool, gradients: bool
     ) -> None:
         histograms: list[Any] = [layer.histogram for layer in network.layers]
         sizes = [histogram.numel() for histogram in histograms]
-        per_color = TRAINING_BYTES * sum(sizes) if gradients else PREDICTION_BYTES * max(sizes)
-        per_color += INPUT_BYTES * self.encoder.n_columns
-        table = self.table(merge)
-        if not is_too_large(per_color * int(np.diff(table.level_offsets).max())):
+        per_row = TRAINING_BYTES * sum(sizes) if gradients else PREDICTION_BYTES * max(sizes)
+        per_row += INPUT_BYTES * self.encoder.n_columns
+        if not is_too_large(per_row * self._most_rows(self.table(merge))):
             return  # almost always: even a batch of all graphs would fit
-        n_colors = self.color_bounds(rows, merge)
-        if not is_too_large(per_color * n_colors.max()):
+        n_rows = self.row_bounds(rows, merge)
+        if not is_too_large(per_row * n_rows.max()):
             return
-        batch = int(n_colors.argmax())
+        batch = int(n_rows.argmax())
+        what = "different members of egonets" if self.relations.differ else "different nodes"
         raise MemoryError(
-            f"A batch of {len(rows[batch])} graphs has {n_colors[batch]:,} different nodes, which"
-            f" take {per_color * n_colors[batch] / 2**30:.1f} GiB to compute; this machine has"
+            f"A batch of {len(rows[batch])} graphs has {n_rows[batch]:,} {what}, which"
+            f" take {per_row * n_rows[batch] / 2**30:.1f} GiB to compute; this machine has"
             f" {memory_size() / 2**30:.1f} GiB of memory. Use fewer masks, words or layers, a"
             " smaller batch_size, fewer distinct node labels, or leave out the largest graphs."
         )

@@ -48,7 +48,7 @@ def loop_layer(layer, x, egonet_members):
                     layer.temperature[j] * torch.dot(unit(x[u]), unit(layer.dictionary[j, i]))
                     for i in range(n_words)
                 ]
-                if relation is not None:
+                if relation is not None and len(relation):
                     logits = [
                         logit + torch.dot(layer.offset[j, i], relation.to(x.dtype))
                         for i, logit in enumerate(logits)
