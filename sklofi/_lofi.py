@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
+from sklofi._messages import shorten
 from sklofi._parameters import (
     SHARE,
     ReadsEdgeFeatures,
@@ -110,6 +111,15 @@ class BaseLoFI(ReadsEdgeLabels, ReadsEdgeWeights, ReadsEdgeFeatures, NetworkEsti
     @classmethod
     def _more_sections(cls) -> dict[str, str]:
         return {"References": REFERENCES}
+
+    def _set_fitted_state(self, state: dict[str, Any], device: str | None = None) -> None:
+        encoder = state["_relation_encoder"]
+        if not isinstance(encoder, RelationEncoder | None):
+            raise TypeError(f"expected relations of members, got {shorten(encoder)}")
+        n_relations = 0 if encoder is None else encoder.n_columns
+        if state["net_"]["architecture"].get("n_relations", 0) != n_relations:
+            raise ValueError("the network does not take the relations that are described")
+        super()._set_fitted_state(state, device)
 
     def _graph_attributes(self) -> dict[str, Any]:
         return {

@@ -13,9 +13,12 @@ import copy
 import pickle
 import random
 import sys
+import tempfile
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import networkx as nx
@@ -30,6 +33,7 @@ from sklearn.utils import estimator_checks as sklearn_checks
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
+from sklofi._storage import SavedEstimator
 from sklofi.graphs._graph_set import GraphSet
 
 __all__ = ["check_graph_estimator", "graph_estimator_checks"]
@@ -74,7 +78,9 @@ def check_graph_estimator(
 
     The estimator is any object that scikit-learn would call one, with a ``fit`` that
     takes a list of networkx graphs, categorical labels in the node attribute "label":
-    classifiers, regressors, transformers. Each check works on a clone. Give the estimator
+    classifiers, regressors, transformers. Each check works on a clone. Where an estimator has
+    the parameters ``edge_label`` and ``edge_weight``, it is also checked on graphs that have the
+    edge attributes "label" and "weight". Give the estimator
     parameters that make it fast, and whatever ``random_state`` you like.
 
     A weight of k has to be the same as k copies of a graph, wherever copies are not parted from
@@ -297,18 +303,92 @@ def check_graph_set_is_like_a_list(estimator: Any) -> None:
 
 
 def check_graph_set_is_like_a_list_where_edges_have_labels(estimator: Any) -> None:
-    """Labels of edges are the same in both."""
-    graphs = [nx.path_graph(4 + i % 4) for i in range(24)]
-    for i, graph in enumerate(graphs):
-        nx.set_node_attributes(graph, "a", "label")
-        nx.set_edge_attributes(graph, "single" if i % 2 else "double", "label")
-    y = np.arange(24) % 2 if is_classifier(estimator) else np.arange(24) % 2 + 0.5
-    X = GraphSet.from_networkx(graphs)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # which say that labels are not used
-        expected = _outputs(_seeded(estimator).fit(graphs, y), graphs)
+    """Labels and weights of edges are the same in both, also of parallel edges and of loops."""
+    estimator, graphs, y = _fitted_to_edges(estimator)
+    with _unused_attributes():
+        X = GraphSet.from_networkx(graphs, edge_weight=estimator.get_params().get("edge_weight"))
         of_graph_set = _outputs(_seeded(estimator).fit(X, y), X)
-    _assert_same(of_graph_set, expected, tolerance=1e-12)
+        _assert_same(of_graph_set, _outputs(estimator, graphs), tolerance=1e-5)
+
+
+def check_node_and_edge_order_do_not_matter_where_edges_have_labels(estimator: Any) -> None:
+    estimator, graphs, _ = _fitted_to_edges(estimator)
+    rng = np.random.RandomState(0)
+    renamed = []
+    for graph in graphs:
+        names = {node: f"node {node}" for node in graph}
+        other = graph.__class__()
+        for node in rng.permutation(len(graph)).tolist():
+            other.add_node(names[node], **graph.nodes[node])
+        edges = [(names[u], names[v], data) for u, v, data in graph.edges(data=True)]
+        for i in rng.permutation(len(edges)).tolist():
+            u, v, data = edges[i]
+            other.add_edge(*((u, v) if graph.is_directed() else (v, u)), **data)
+        renamed.append(other)
+    with _unused_attributes():
+        _assert_same(_outputs(estimator, renamed), _outputs(estimator, graphs))
+
+
+def check_copies_predict_the_same_where_edges_have_labels(estimator: Any) -> None:
+    """Pickles, deep copies, a file of :class:`SavedEstimator` and a second fit of a clone."""
+    estimator, graphs, y = _fitted_to_edges(estimator)
+    with _unused_attributes():
+        expected = _outputs(estimator, graphs)
+        copies = [pickle.loads(pickle.dumps(estimator)), copy.deepcopy(estimator)]
+        copies.append(_seeded(estimator).fit(graphs, y))
+        if isinstance(estimator, SavedEstimator):
+            with suppress(TypeError), tempfile.TemporaryDirectory() as folder:
+                estimator.save(path := Path(folder) / "model")  # not with a function as a kernel
+                copies.append(type(estimator).load(path))
+        for copied in copies:
+            _assert_same(_outputs(copied, graphs), expected, exact=True)
+
+
+def check_unseen_edge_labels_are_handled(estimator: Any) -> None:
+    estimator, graphs, _ = _fitted_to_edges(estimator)
+    for _, _, data in graphs[0].edges(data=True):
+        data["label"] = "never seen"
+    with _unused_attributes():
+        outputs = _outputs(estimator, graphs)
+    for name, output in outputs.items():
+        output = _dense(output)
+        assert output.dtype.kind != "f" or np.isfinite(output).all(), name
+
+
+def _fitted_to_edges(estimator: Any) -> tuple[Any, list[nx.Graph], Any]:
+    """Return an estimator that reads all of the edges that it can, fitted to graphs."""
+    estimator = _seeded(estimator)
+    names = {"edge_label": "label", "edge_weight": "weight"}
+    parameters = estimator.get_params(deep=False)
+    estimator.set_params(**{name: names[name] for name in names if name in parameters})
+    graphs = _graphs_with_edge_attributes()
+    y = _target(estimator, graphs)
+    with _unused_attributes():
+        return estimator.fit(graphs, y), graphs, y
+
+
+def _graphs_with_edge_attributes() -> list[nx.Graph]:
+    """Return graphs of every kind: labeled, weighted and parallel edges, and loops."""
+    rng = np.random.RandomState(1)
+    kinds = (nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph)
+    graphs = []
+    for i, graph in enumerate(_graphs(16)):
+        other = kinds[i // 2 % 4]()
+        other.add_nodes_from(graph.nodes(data=True))
+        # Edges of a multigraph are parallel by chance, some of them with equal labels.
+        pairs = [*graph.edges, *list(graph.edges)[:4], (0, 0), (0, 0)]
+        for u, v in pairs:
+            other.add_edge(u, v, label="-=#"[rng.randint(3)], weight=float(rng.randint(1, 4)))
+        graphs.append(other)
+    return graphs
+
+
+@contextmanager
+def _unused_attributes() -> Iterator[None]:
+    """Silence the warnings that say what of the graphs is not used, or not known."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        yield
 
 
 def check_node_names_and_order_do_not_matter(estimator: Any) -> None:
@@ -639,6 +719,7 @@ _CHECKS = [
     check_graph_set_is_like_a_list,
     check_graph_set_is_like_a_list_where_edges_have_labels,
     check_node_names_and_order_do_not_matter,
+    check_node_and_edge_order_do_not_matter_where_edges_have_labels,
     check_graphs_do_not_influence_each_other,
     check_every_kind_of_graph,
     check_graphs_without_attributes,
@@ -652,9 +733,11 @@ _CHECKS = [
     check_global_generators_are_left_alone,
     check_prediction_leaves_no_trace,
     check_copies_predict_the_same,
+    check_copies_predict_the_same_where_edges_have_labels,
     check_clone_is_not_fitted,
     check_searches_and_pipelines,
     check_unseen_labels_are_handled,
+    check_unseen_edge_labels_are_handled,
 ]
 
 

@@ -246,7 +246,13 @@ def test_skops_with_the_types_that_the_readme_lists(estimators, name, graphs):
     }
     if name.startswith(("classifier", "regressor")):
         estimator = f"sklofi._lofi.{type(estimators[name]).__name__}"
-        assert own == {estimator, "sklofi.training._encoding.NodeEncoder"}
+        training = "sklofi.training"
+        encoders = {
+            f"{training}._encoding.NodeEncoder",
+            f"{training}._relation_encoder.RelationEncoder",
+        }
+        encoders |= {f"{training}._encoding.EdgeEncoder"} if estimators[name].edge_label else set()
+        assert own == {estimator, *encoders}
     assert_says_the_same(skops.io.loads(data, trusted=trusted), estimators[name], graphs)
 
 
@@ -713,7 +719,8 @@ def test_averages_of_weights_of_another_size_are_refused(estimators, saved):
     """They would be put in place of weights, and the optimizer would write beyond its arrays."""
     description, arrays = read_file(saved)
     graphs, classes, _ = graphs_and_targets()
-    wide = LoFIClassifier(**{**TINY, "n_words": 50}).fit(graphs, classes)
+    wide = LoFIClassifier(**{**TINY, "n_words": 50}, edge_label=None, max_ring=0)
+    wide.fit(graphs, classes)
     for i, weight in enumerate(wide.module_.parameters()):
         name = f"fitted.net_.callbacks.average_weights.last.{i}"
         assert name in arrays
@@ -768,3 +775,89 @@ def test_subclasses_with_constructors_of_their_own_can_be_saved(kind, motifs, pa
     loaded = kind.load(path)
     assert loaded.get_params() == fitted.get_params()
     assert_array_equal(loaded.predict(graphs), fitted.predict(graphs))
+
+
+# Relations that were made up
+
+
+def _relations(description):
+    return description["fitted"]["_relation_encoder"]["value"]
+
+
+def _columns(array):
+    """Put an array in place of the kinds of relations, and as many columns into the network."""
+
+    def change(description, arrays):
+        arrays[_relations(description)["kinds"]["value"]] = array
+        description["fitted"]["net_"]["architecture"]["n_relations"] = len(array)
+
+    return change
+
+
+def _told(name, value):
+    return lambda description, arrays: _relations(description).update({name: value})
+
+
+def _numbers(name, array):
+    def change(description, arrays):
+        arrays[_relations(description)[name]["value"]] = array
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (_columns(np.zeros((10**12, 0), np.int64)), "not described by numbers of their kind"),
+        (_columns(np.zeros((10**6, 3), np.int64)), "larger than its weights"),
+        (_columns(np.zeros((5, 3), np.float32)), "not described by numbers of their kind"),
+        (_columns(np.array([[1, 3, 0]])), "labels or rings that are not described"),
+        (_columns(np.array([[1, -2, 0]])), "labels or rings that are not described"),
+        (_columns(np.array([[1, 0, 9]])), "labels or rings that are not described"),
+        (_numbers("kinds", np.zeros((3, 3), np.int64)), "does not take the relations"),
+        (_numbers("feature_mean", np.zeros((10**12, 0))), "not described by numbers of their kind"),
+        (_numbers("feature_mean", np.zeros(2)), "as many scales as means"),
+        (_told("max_ring", 10**12), None),  # rings end where the graphs do
+        (_told("max_ring", -1), "not described by numbers of their kind"),
+        (_told("max_ring", "8"), "not described by numbers of their kind"),
+        (_told("distances", 1), "not described by numbers of their kind"),
+        (_told("weighted", []), "not described by numbers of their kind"),
+        (_told("edges", {}), "not described by numbers of their kind"),
+        (_told("edges", None), "labels or rings that are not described"),
+    ],
+)
+def test_relations_that_do_not_fit_are_refused(estimators, path, graphs, change, message):
+    estimators["classifier-bonds"].save(path)
+    description, arrays = read_file(path)
+    change(description, arrays)
+    write_file(path, description, arrays)
+    if message is None:
+        assert_says_the_same(sklofi.load(path), estimators["classifier-bonds"], graphs)
+    else:
+        assert message in refused(path)
+
+
+@pytest.mark.parametrize("name", ["classifier", "regressor-relations"])
+def test_networks_of_other_relations_are_refused(estimators, path, name):
+    estimator = copy.deepcopy(estimators[name])
+    estimator._relation_encoder = estimators["classifier-bonds"]._relation_encoder
+    estimator.save(path)
+    assert "does not take the relations that are described" in refused(path)
+    estimator._relation_encoder = estimator._encoder
+    estimator.save(path)
+    assert "expected relations of members" in refused(path)
+
+
+@pytest.mark.parametrize("file_format", [1, 2])
+@pytest.mark.parametrize("name", ["classifier", "classifier-features", "regressor", "regressor-2"])
+def test_files_of_before_relations_have_none(file_format, name, graphs):
+    """They predict what they did, whatever edges have, and go on without."""
+    loaded = sklofi.load(DATA / f"format-{file_format}" / f"{name}.safetensors")
+    seen = {key: loaded.get_params()[key] for key in ("distances", "edge_label", "max_ring")}
+    assert seen == {"distances": False, "edge_label": None, "max_ring": 0}
+    assert loaded.edge_weight is loaded.edge_features is loaded.structure is None
+    X = GraphSet.from_networkx(graphs, edge_label="order", node_features=loaded.node_features)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # that labels are not used
+        for one, other in zip(outputs(loaded, X), outputs(loaded, graphs), strict=True):
+            assert_array_equal(one, other)

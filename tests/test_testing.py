@@ -6,6 +6,7 @@ import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from sklofi import GraphSet
 from sklofi.graphs._input import as_graph_set
 from sklofi.testing import check_graph_estimator, graph_estimator_checks
 
@@ -15,8 +16,10 @@ pytestmark = pytest.mark.parallel  # one of the checks is a search in two proces
 class LabelCounter(ClassifierMixin, BaseEstimator):
     """A small honest classifier: the nearest class in the counts of node labels."""
 
+    bond = None  # the edge attribute that is read
+
     def fit(self, X, y, sample_weight=None):
-        X = as_graph_set(X, "label", None)
+        X = as_graph_set(X, "label", None, self.bond)
         y = validate_data(self, X="no_validation", y=y)
         weight = np.ones(len(y)) if sample_weight is None else np.asarray(sample_weight, float)
         if len(y) != len(X) or weight.shape != y.shape:
@@ -43,7 +46,7 @@ class LabelCounter(ClassifierMixin, BaseEstimator):
 
     def _closeness(self, X):
         check_is_fitted(self)
-        distances = self._counts(as_graph_set(X, "label", None))[:, None] - self.means_
+        distances = self._counts(as_graph_set(X, "label", None, self.bond))[:, None] - self.means_
         return -(distances**2).sum(axis=2)
 
     def _counts(self, X):
@@ -126,6 +129,57 @@ class CannotBePickled(LabelCounter):
         return super().fit(X, y, sample_weight)
 
 
+class BondCounter(LabelCounter):
+    """Counts the labels of edges, too."""
+
+    bond = "label"
+
+    def _counts(self, X):
+        bonds = [[self._bond(label) for _, _, label in g.edges(data="label")] for g in X]
+        shares = [[own.count(bond) / max(1, len(own)) for bond in "-=#"] for own in bonds]
+        return np.column_stack([super()._counts(X), shares])
+
+    def _bond(self, label):
+        return label
+
+
+class DependsOnEdgeOrder(BondCounter):
+    def _counts(self, X):
+        first = [next(iter(graph.edges(data="label")), (0, 0, ""))[2] for graph in X]
+        return np.column_stack(
+            [super()._counts(X), [[label == bond for bond in "-=#"] for label in first]]
+        )
+
+
+class ReadsListsOtherwise(BondCounter):
+    def _counts(self, X):
+        return super()._counts(X) if self.is_graph_set_ else LabelCounter._counts(self, X)
+
+    def fit(self, X, y, sample_weight=None):
+        self.is_graph_set_ = isinstance(X, GraphSet)
+        return super().fit(X, y, sample_weight)
+
+
+class LosesBondsWhenPickled(BondCounter):
+    def __getstate__(self):
+        return {**super().__getstate__(), "lost_": True}
+
+    def _bond(self, label):
+        return None if hasattr(self, "lost_") else label
+
+
+class KnowsAllBonds(BondCounter):
+    def _bond(self, label):
+        if label not in {None, "-", "=", "#"}:
+            raise KeyError(label)
+        return label
+
+
+def test_an_honest_estimator_that_reads_edges_passes():
+    results = check_graph_estimator(BondCounter())
+    assert {result["status"] for result in results} == {"passed"}
+
+
 def test_an_honest_estimator_passes():
     results = check_graph_estimator(LabelCounter())
     assert {result["status"] for result in results} == {"passed"}
@@ -146,6 +200,10 @@ def test_an_honest_estimator_passes():
         (SetsParameters, "check_parameters_are_not_changed"),
         (DecidesOtherwise, "check_decisions_are_predicted"),
         (CannotBePickled, "check_copies_predict_the_same"),
+        (DependsOnEdgeOrder, "check_node_and_edge_order_do_not_matter_where_edges_have_labels"),
+        (ReadsListsOtherwise, "check_graph_set_is_like_a_list_where_edges_have_labels"),
+        (LosesBondsWhenPickled, "check_copies_predict_the_same_where_edges_have_labels"),
+        (KnowsAllBonds, "check_unseen_edge_labels_are_handled"),
     ],
 )
 def test_every_fault_is_caught_by_its_check(faulty, check):

@@ -105,6 +105,8 @@ def edges_once(
 
 
 def _compute_rings(graphs: GraphSet, max_size: int) -> NDArray[np.int32]:
+    # No ring has more edges than its graph has nodes; a file may ask for any size.
+    max_size = min(max_size, int(np.diff(graphs.node_offsets).max(initial=0)))
     source = np.repeat(np.arange(graphs.n_nodes), np.diff(graphs.edge_offsets))
     target = neighbor_nodes(graphs)
     is_loop = source == target
@@ -192,6 +194,9 @@ class _SimpleGraphs:
             )
             is_sparse &= of_graph <= WALKS_PER_NODE * n_nodes
             limits[is_sparse] = 2 * n_steps - directed
+            is_sparse &= limits < n_nodes
+            if not is_sparse.any():
+                break
         return np.repeat(np.minimum(limits, max_size), n_nodes)
 
     def affordable(self, edges: NDArray[np.int64], steps: NDArray[np.integer]) -> NDArray[np.int64]:

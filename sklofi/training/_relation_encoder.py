@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from sklofi._messages import show
 from sklofi._scaling import weighted_mean_and_scale
+from sklofi._storage import CHECKS
 from sklofi.egonets._members import NOTHING, Members, Relations, egonet_members
 from sklofi.graphs._graph_set import GraphSet
 from sklofi.graphs._segments import take_segments
@@ -131,6 +132,25 @@ class RelationEncoder:
                 f" {len(self.feature_mean)} edge features as input."
             )
 
+    def check_arrays(self) -> None:
+        """Check that what a file has set fits together."""
+        flags = (self.distances, self.weighted)
+        is_sound = all(type(value) is bool for value in flags)
+        is_sound &= type(self.max_ring) is int and self.max_ring >= 0
+        is_sound &= self.edges is None or (
+            type(self.edges) is EdgeEncoder and type(self.edges.labels) is tuple
+        )
+        features = (self.feature_mean, self.feature_scale)
+        is_sound &= all(type(array) is np.ndarray and array.ndim == 1 for array in features)
+        is_sound &= type(self.kinds) is np.ndarray and self.kinds.shape[1:] == (3,)
+        if not (is_sound and self.kinds.dtype == np.int64):
+            raise ValueError("the relations of members are not described by numbers of their kind")
+        if len(self.feature_mean) != len(self.feature_scale):
+            raise ValueError("the edge features do not have as many scales as means")
+        largest = (np.iinfo(np.int64).max, len(self.edge_labels) - 1, self.max_ring)
+        if ((self.kinds < NOTHING) | (self.kinds > largest)).any():
+            raise ValueError("there are relations with edge labels or rings that are not described")
+
     def encode(self, graphs: GraphSet, members: Members) -> NDArray[np.float32]:
         """Return the vectors of all relations of members, of shape (n_relations, n_columns)."""
         x = np.zeros((len(members.kinds), self.n_columns), dtype=np.float32)
@@ -153,3 +173,6 @@ class RelationEncoder:
 
 def _fields(encoder: RelationEncoder) -> dict[str, Any]:
     return {field.name: getattr(encoder, field.name) for field in fields(encoder)}
+
+
+CHECKS[RelationEncoder] = RelationEncoder.check_arrays

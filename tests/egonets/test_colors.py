@@ -165,6 +165,16 @@ def test_rows_of_round_weights_are_told_apart():
     assert len(set(zip(color_of.tolist(), expected.tolist(), strict=True))) == color_of.max() + 1
 
 
+@pytest.mark.parametrize("dtype", [np.int32, np.float32, np.float64])
+def test_thousands_of_rows_of_small_numbers_are_told_apart(dtype):
+    """Numbers such as 1.0, 2.0 and 3.0 differ in the highest of their bits only."""
+    dense = np.random.default_rng(0).integers(1, 4, (5000, 8)).astype(dtype)
+    _, expected = np.unique(dense, axis=0, return_inverse=True)
+    found = distinct_rows(sp.csr_array(dense))
+    assert len(set(zip(found.tolist(), expected.ravel().tolist(), strict=True))) == found.max() + 1
+    assert found.max() == expected.max()
+
+
 def test_tables_are_computed_once(monkeypatch):
     computed = []
     for module, name in ((_incidence, "_compute_egonets"), (_colors, "_add_level")):

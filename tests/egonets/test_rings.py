@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
 
 from helpers import ring_of
 from sklofi import GraphSet
@@ -219,3 +220,10 @@ def test_a_directed_graph_that_would_take_too_long_is_named(monkeypatch):
 def test_cliques_are_searched_whatever_their_size(monkeypatch):
     monkeypatch.setattr(rings, "MAX_STEPS", 100)
     assert all_rings([nx.complete_graph(60)]) == {3: 1770}
+
+
+def test_sizes_beyond_the_graphs_cost_nothing():
+    """A file may ask for any size of rings."""
+    graphs = [nx.cycle_graph(12), nx.path_graph(3), nx.Graph([(0, 1)]), nx.DiGraph([(0, 1)])]
+    graphs = GraphSet.from_networkx([*graphs, nx.gnp_random_graph(30, 0.1, seed=0)])
+    assert_array_equal(ring_sizes(graphs, 10**30), ring_sizes(graphs, 30))

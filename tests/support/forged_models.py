@@ -13,7 +13,7 @@ from unittest import mock
 import numpy as np
 import safetensors.numpy
 import skorch.callbacks
-from saved_models import DATA, TINY, graphs_and_targets, outputs
+from saved_models import BONDS, DATA, TINY, graphs_and_targets, outputs
 from sklearn.base import is_regressor
 
 import sklofi
@@ -192,7 +192,7 @@ def resume_under_watch(folder, n_cases):
 
     def fit():
         keeper = skorch.callbacks.Checkpoint(monitor=None, f_pickle=None, dirname=str(own))
-        estimator = LoFIClassifier(**TINY, callbacks=[keeper])
+        estimator = LoFIClassifier(**TINY, **BONDS, callbacks=[keeper])
         return estimator.fit(graphs, classes, checkpoint=path)
 
     with (
@@ -342,6 +342,13 @@ def wide_layers(description, arrays, n_bytes):
     net["architecture"] |= {"n_masks": n_bytes, "n_words": n_bytes}
 
 
+def relations_without_end(description, arrays, n_bytes):
+    """An array that takes no bytes has any number of rows."""
+    kinds = description["fitted"]["_relation_encoder"]["value"]["kinds"]["value"]
+    arrays[kinds] = np.zeros((10**12, 0), np.int64)
+    description["fitted"]["net_"]["architecture"]["n_relations"] = 10**12
+
+
 def nodes_without_end(description, arrays, n_bytes):
     graphs = description["fitted"]["kernel_"]["value"]["_graphs"]["value"]
     arrays[graphs["node_offsets"]["value"]] = np.array([0, 10**8])
@@ -402,6 +409,7 @@ FORGERIES = {
     "many layers of a peer": ("GINRegressor", many_layers),
     "layers times poolings": ("DiffPoolRegressor", many_layers),
     "wide layers": ("classifier", wide_layers),
+    "kinds of relations without end": ("classifier-bonds", relations_without_end),
     "nodes without end": ("svc-walks", nodes_without_end),
     "degrees without end": ("svc-walks", degrees_without_end),
     "offsets that overflow": ("svc-walks", offsets_that_overflow),

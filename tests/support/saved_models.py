@@ -40,7 +40,7 @@ def small_peer(kind):
 
 
 def graphs_and_targets():
-    """Graphs with labels of many types and with features, three classes, and numbers."""
+    """Graphs with labels of many types, weights and features, three classes, and numbers."""
     names = ["a", 1, 2.5, None, b"x", ("a", 1), frozenset([1, 2]), np.int64(9), np.str_("é")]
     graphs = [nx.cycle_graph(3 + i % 4) if i % 3 else nx.path_graph(2 + i % 5) for i in range(30)]
     for i, graph in enumerate(graphs):
@@ -49,6 +49,8 @@ def graphs_and_targets():
             graph.nodes[node]["size"] = [float(node), i / 7]
         for u, v in graph.edges:
             graph.edges[u, v]["order"] = names[(u + v) % 3]
+            graph.edges[u, v]["strength"] = (u + v) % 4 / 2
+            graph.edges[u, v]["angles"] = [float(u + v), i / 7]
     classes = np.array(["tree" if i % 3 == 0 else f"ring{i % 2}" for i in range(30)])
     return graphs, classes, np.array([len(graph) + i / 10 for i, graph in enumerate(graphs)])
 
@@ -56,15 +58,24 @@ def graphs_and_targets():
 def fitted_lofi():
     """LoFI as classifiers and regressors, fitted."""
     graphs, classes, y = graphs_and_targets()
+    plain = {**TINY, "edge_label": None, "max_ring": 0}
     weighted = LoFIClassifier(
-        **TINY, node_features="size", class_weight="balanced", readout="last", pooling="max"
+        **plain, node_features="size", class_weight="balanced", readout="last", pooling="max"
     )
-    several = LoFIRegressor(**TINY, loss="squared_error", dropout=0.1)
+    several = LoFIRegressor(**plain, distances=False, loss="squared_error", dropout=0.1)
+    bonds = LoFIClassifier(**TINY, **BONDS, structure=("degree", "rings"))
+    all_relations = LoFIRegressor(
+        **{**TINY, **BONDS, "radius": 2, "max_ring": 4, "structure": "walks"},
+        edge_weight="strength",
+        edge_features="angles",
+    )
     return {
-        "classifier": LoFIClassifier(**TINY).fit(graphs, classes),
+        "classifier": LoFIClassifier(**plain).fit(graphs, classes),
         "classifier-features": weighted.fit(graphs, classes),
-        "regressor": LoFIRegressor(**TINY, kernel="intersection").fit(graphs, y),
+        "classifier-bonds": bonds.fit(graphs, classes),
+        "regressor": LoFIRegressor(**plain, kernel="intersection").fit(graphs, y),
         "regressor-2": several.fit(graphs, np.column_stack([y, -y])),
+        "regressor-relations": all_relations.fit(graphs, y),
     }
 
 

@@ -14,12 +14,12 @@ import numpy as np
 import sklofi
 from sklofi._storage import read_file
 
-# For the processes that are started here.
-sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
+# Processes that are started here import this module, too.
+HERE = Path(__file__)
+sys.path.insert(0, str(HERE.parents[1] / "support"))
 from forged_models import Watch, forge, write_shortest
 from saved_models import DATA, FORMAT, fitted_estimators, graphs_and_targets, outputs
 
-HERE = Path(__file__)
 N_KILLS = 200
 N_DAMAGED = 5_000
 N_FORGED = 5_000
@@ -126,7 +126,7 @@ def in_a_process(tmp_path, kind, n_cases):
     code = f"import {HERE.stem} as t; t.load_under_watch({str(tmp_path)!r}, {kind!r}, {n_cases})"
     environment = {
         **os.environ,
-        "PYTHONPATH": os.pathsep.join([str(HERE.parent), str(HERE.parents[1])]),
+        "PYTHONPATH": os.pathsep.join([str(HERE.parent), *sys.path]),
         "PYTHONWARNINGS": "ignore",
     }
     done = subprocess.run(
@@ -181,6 +181,6 @@ def test_files_say_the_same_in_another_process(tmp_path, tried):
         "    for one, name in zip(said, expected, strict=True):\n"
         "        np.testing.assert_array_equal(one, expected[name])\n"
     )
-    environment = {**os.environ, "PYTHONPATH": str(HERE.parents[1])}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     subprocess.run([sys.executable, "-c", code, str(tmp_path)], env=environment, check=True)
     tried(len(estimators), "estimators")

@@ -19,7 +19,9 @@ EGONETS = "MemoryError: Egonets of radius 2 could have .* Use a smaller radius"
 WALKS = "MemoryError: Walks of 2 steps could be of .* Use fewer steps"
 PRODUCT = "MemoryError: Graphs of .* pairs of nodes, whose walks take .* RandomWalkVectorizer"
 MATRIX = 'MemoryError: The kernel matrix of 200,000 graphs takes .* Use solver="linear"'
-LAYERS = "MemoryError: A batch of .* different nodes, which take .* Use fewer masks"
+LAYERS = (
+    "MemoryError: A batch of .* different (nodes|members of egonets), which take .* Use fewer masks"
+)
 NOTHING = 0.2  # what reading takes, and no more
 
 TASKS = {
