@@ -17,8 +17,14 @@ from sklofi._storage import read_file
 # Processes that are started here import this module, too.
 HERE = Path(__file__)
 sys.path.insert(0, str(HERE.parents[1] / "support"))
-from forged_models import Watch, forge, write_shortest
-from saved_models import DATA, FORMAT, fitted_estimators, graphs_and_targets, outputs
+from forged_models import Watch, forge, write_shortest  # noqa: E402
+from saved_models import (  # noqa: E402
+    DATA,
+    FORMAT,
+    fitted_estimators,
+    graphs_and_targets,
+    outputs,
+)
 
 N_KILLS = 200
 N_DAMAGED = 5_000
