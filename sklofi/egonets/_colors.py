@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from sklofi.egonets._members import Members, Relations, egonet_members
+from sklofi.egonets._members import Members, Relations, distinct, egonet_members
 from sklofi.egonets._structure import structure_columns
 from sklofi.graphs._graph_set import GraphSet
 from sklofi.graphs._segments import take_segments
@@ -236,10 +236,12 @@ def _count_pairs(
     if members.relations is not None:
         n_relations = len(members.kinds)
         codes = pair_of * np.int64(n_relations) + members.relations
-        pairs, pair_of = np.unique(codes, return_inverse=True)
+        pairs, pair_of = distinct(codes)
         colors, relations = np.divmod(pairs, n_relations)
         n_pairs = len(pairs)
-    rows = count_colors(pair_of.astype(np.int32), members.offsets, n_pairs, members.weights)
+    rows = count_colors(
+        pair_of.astype(np.int32, copy=False), members.offsets, n_pairs, members.weights
+    )
     return rows, colors, relations
 
 
