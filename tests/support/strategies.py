@@ -150,6 +150,10 @@ def one_of(values):
     return st.integers(0, len(values) - 1).map(values.__getitem__)
 
 
+EDGE_WEIGHTS = st.sampled_from([0, 0.5, 1, 1.0, 3, 1e-300, 1e30])
+EDGE_VECTORS = [(0.0, 1.0), (0.5, -2.0), (1e30, 0.0)]
+
+
 KINDS = [nx.Graph, nx.DiGraph, nx.MultiGraph, nx.MultiDiGraph, OwnGraph]
 
 
@@ -201,8 +205,13 @@ def single_graphs(
 
 
 @st.composite
-def graph_lists(draw, *, min_graphs=1, max_graphs=5, odd=False, labels=None, features=None):
-    """Graphs that have all the same attributes, or some nodes lack them if they are odd."""
+def graph_lists(
+    draw, *, min_graphs=1, max_graphs=5, odd=False, labels=None, features=None, weighted=None
+):
+    """Graphs that have all the same attributes, or some nodes lack them if they are odd.
+
+    Edges may have weights and vectors, by chance if `weighted` is None.
+    """
     attributes = {}
     if labels is not None:
         attributes["label"] = labels
@@ -218,8 +227,19 @@ def graph_lists(draw, *, min_graphs=1, max_graphs=5, odd=False, labels=None, fea
     bonds = draw(st.sampled_from([None, None, st.sampled_from("-=")]))
     if odd and bonds is not None:
         bonds = one_of(draw(st.lists(VALUES, min_size=1, max_size=2)))
+    edge_attributes = {}
+    if weighted or (weighted is None and draw(RARELY)):
+        edge_attributes = {"weight": EDGE_WEIGHTS, "vector": st.sampled_from(EDGE_VECTORS)}
+    if odd and edge_attributes:
+        edge_attributes["weight"] = one_of(draw(st.lists(VALUES, min_size=1, max_size=2)))
+        edge_attributes["vector"] = one_of(draw(st.lists(VECTORS, min_size=1, max_size=2)))
     may_be_empty = odd and draw(RARELY)
-    one = single_graphs(attributes=attributes, min_nodes=0 if may_be_empty else 1, bonds=bonds)
+    one = single_graphs(
+        attributes=attributes,
+        min_nodes=0 if may_be_empty else 1,
+        bonds=bonds,
+        edge_attributes=edge_attributes,
+    )
     graphs = draw(st.lists(one, min_size=min_graphs, max_size=max_graphs))
     if odd and draw(RARELY):  # attributes on some nodes only
         for _, data in list(graphs[0].nodes(data=True))[:1]:
@@ -254,8 +274,13 @@ KERNELS = ["wl", "wl-oa", "shortest-path", "random-walk", "vertex-histogram"]
 
 
 @st.composite
-def lofi(draw, kind, node_label="label", node_features=None):
+def lofi(draw, kind, node_label="label", node_features=None, edge_weight=None, edge_features=None):
+    structures = [None, None, "degree", "triangles", "rings", "walks", ("degree", "rings")]
     one_of = {
+        "distances": [True, False],
+        "edge_label": ["label", "label", "label", None, "order"],
+        "max_ring": [8, 0, 3, 10**12],
+        "structure": structures,
         "n_layers": [1, 2],
         "radius": [1, 0, 2],
         "kernel": ["l1", "intersection"],
@@ -272,6 +297,8 @@ def lofi(draw, kind, node_label="label", node_features=None):
         n_words=3,
         node_label=node_label,
         node_features=node_features,
+        edge_weight=edge_weight,
+        edge_features=edge_features,
         random_state=0,
     )
 
@@ -298,8 +325,11 @@ COUNTS = [
 
 
 @st.composite
-def networks(draw, kind, node_label="label", node_features=None):
+def networks(
+    draw, kind, node_label="label", node_features=None, edge_weight=None, edge_features=None
+):
     one_of = {
+        "edge_weight": [edge_weight],
         "n_layers": [1, 2],
         "pooling": [*POOLINGS],
         "dropout": [0.0, 0.5],
@@ -338,7 +368,29 @@ def estimators(draw, graphs):
     usual = "x" if "x" in names else None
     node_features = draw(st.sampled_from([usual] * 16 + [None, None, "x", "label"]))
     strategy = networks if kind in NETWORKS else lofi
-    return draw(strategy(kind, node_label, node_features))
+    return draw(strategy(kind, node_label, node_features, **draw(edge_words(graphs))))
+
+
+@st.composite
+def edge_words(draw, graphs):
+    """The names of weights and vectors of edges, where graphs have them, or at times not."""
+    names = {name for graph in graphs for data in graph.edges.values() for name in data}
+    weight, vector = ((name if name in names else None) for name in ("weight", "vector"))
+    return {
+        "edge_weight": draw(st.sampled_from([weight] * 8 + [None, "weight"])),
+        "edge_features": draw(st.sampled_from([vector] * 8 + [None, None, "weight"])),
+    }
+
+
+@st.composite
+def related(draw):
+    """LoFI that reads all of the edges that there is, or some of it, and graphs to read."""
+    kind = draw(st.sampled_from(TAME))
+    graphs = draw(graph_lists(min_graphs=2, weighted=True, **kind))
+    node_features = "x" if "features" in kind else None
+    words = draw(edge_words(graphs))
+    estimator = draw(st.sampled_from([LoFIClassifier, LoFIRegressor]))
+    return draw(lofi(estimator, node_features=node_features, **words)), graphs
 
 
 def tame_targets(n_graphs):

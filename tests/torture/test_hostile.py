@@ -14,6 +14,7 @@ N_CASES = {
     "hostile weights": 3000,
     "hostile containers": 2000,
 }
+N_CASES_OF_RELATIONS = 2000
 N_CASES_OF_EQUALITY = {
     "other names and orders of nodes": 1500,
     "there and back": 2500,
@@ -46,4 +47,17 @@ def test_equal_graphs_get_equal_predictions(name, tried):
     """
     n_tried = hostile.cases_tried(name, N_CASES_OF_EQUALITY[name])
     assert n_tried >= N_CASES_OF_EQUALITY[name]
+    tried(n_tried, "cases")
+
+
+def test_what_reads_edges_predicts_the_same_wherever_it_comes_from(tried):
+    """Whatever LoFI reads of edges, what was fitted predicts the same after saving and loading.
+
+    Multigraphs, directed graphs and loops with labels, weights and features of edges, and LoFI
+    with any choice of `distances`, `edge_label`, `max_ring`, `edge_weight`, `edge_features` and
+    `structure`: fitted, used on the same graphs under other names and in another order (to 32-bit
+    rounding), saved and loaded, and pickled (exactly).
+    """
+    n_tried = hostile.cases_tried("relations", N_CASES_OF_RELATIONS)
+    assert n_tried >= N_CASES_OF_RELATIONS
     tried(n_tried, "cases")

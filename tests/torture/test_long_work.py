@@ -158,13 +158,13 @@ def test_ctrl_c_leaves_a_usable_estimator(tmp_path, tried):
     """
     rng = np.random.default_rng(2)
     counts = {"usable": 0, "raised": 0}
-    n_again = 0
+    n_again, longest = 0, 0.3
     for i in range(N_INTERRUPTS):
         ours, theirs = context.Pipe()
         process = context.Process(target=interrupted_fit, args=(tmp_path, i % 2 == 0, theirs))
         process.start()
         assert ours.poll(TIMEOUT) and ours.recv() == "ready"
-        time.sleep(rng.uniform(0, 0.3))
+        time.sleep(rng.uniform(0, longest))
         os.kill(process.pid, signal.SIGINT)
         for _ in range(2):
             if not ours.poll(SECONDS_TO_PRESS_AGAIN):
@@ -176,6 +176,8 @@ def test_ctrl_c_leaves_a_usable_estimator(tmp_path, tried):
         assert is_sound
         assert what == "raised" or "Training was interrupted in epoch" in told
         counts[what] += 1
+        # On a busy machine the training begins later.
+        longest = np.clip(longest * (1.2 if what == "raised" else 0.95), 0.2, 10)
     assert counts["usable"] > N_INTERRUPTS / 2
     tried(counts["usable"], "interrupts in training")
     tried(counts["raised"], "before it")
