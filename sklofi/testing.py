@@ -13,12 +13,10 @@ import copy
 import pickle
 import random
 import sys
-import tempfile
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import networkx as nx
@@ -33,7 +31,6 @@ from sklearn.utils import estimator_checks as sklearn_checks
 from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from sklofi._storage import SavedEstimator
 from sklofi.graphs._graph_set import GraphSet
 
 __all__ = ["check_graph_estimator", "graph_estimator_checks"]
@@ -330,16 +327,12 @@ def check_node_and_edge_order_do_not_matter_where_edges_have_labels(estimator: A
 
 
 def check_copies_predict_the_same_where_edges_have_labels(estimator: Any) -> None:
-    """Pickles, deep copies, a file of :class:`SavedEstimator` and a second fit of a clone."""
+    """Pickles, deep copies and a second fit of a clone."""
     estimator, graphs, y = _fitted_to_edges(estimator)
     with _unused_attributes():
         expected = _outputs(estimator, graphs)
         copies = [pickle.loads(pickle.dumps(estimator)), copy.deepcopy(estimator)]
         copies.append(_seeded(estimator).fit(graphs, y))
-        if isinstance(estimator, SavedEstimator):
-            with suppress(TypeError), tempfile.TemporaryDirectory() as folder:
-                estimator.save(path := Path(folder) / "model")  # not with a function as a kernel
-                copies.append(type(estimator).load(path))
         for copied in copies:
             _assert_same(_outputs(copied, graphs), expected, exact=True)
 
