@@ -40,9 +40,9 @@ TASKS = {
     "path": {
         "lofi": (1, None),
         "lofi, radius 2": (1, None),
-        "small lofi, features": (2, None),
+        "small lofi, features": (3, None),
         "large lofi, features": (0.5, LAYERS),
-        "small lofi, explained": (2, None),
+        "small lofi, explained": (3, None),
         "wl": (1, None),
         "wl-oa": (1, None),
         "shortest-path": (0.5, PAIRS),
@@ -78,7 +78,7 @@ TASKS = {
 
 @pytest.mark.parametrize("name", TASKS)
 def test_large_input_is_done_within_a_stated_memory_or_refused(name, tried):
-    """Very large graphs, and very many, are done within 2 GiB or refused in a sentence before
+    """Very large graphs, and very many, are done within 3 GiB or refused in a sentence before
     memory is taken.
 
     A star of 100,000 leaves, a path of a million nodes, a complete graph of 3,000, 200,000 tiny
