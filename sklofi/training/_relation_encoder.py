@@ -14,6 +14,7 @@ from sklofi._scaling import weighted_mean_and_scale
 from sklofi._storage import CHECKS
 from sklofi.egonets._members import NOTHING, Members, Relations, egonet_members
 from sklofi.graphs._graph_set import GraphSet
+from sklofi.graphs._input import check_same_edge_features, check_same_edge_weighting
 from sklofi.graphs._segments import take_segments
 from sklofi.training._encoding import EdgeEncoder, columns_of, fill_one_hot
 
@@ -117,20 +118,8 @@ class RelationEncoder:
         """Check that edges are of the same kind as those of training, and their labels known."""
         if self.edges is not None:
             self.edges.check(graphs, handle_unknown, owner)
-        if len(graphs.neighbors) == 0:
-            return
-        if (graphs.edge_weights is not None) != self.weighted:
-            here, there = ("without", "with") if self.weighted else ("with", "without")
-            raise ValueError(
-                f"X has graphs {here} edge weights, but {owner} was fitted on graphs {there} edge"
-                " weights. Convert both in the same way."
-            )
-        n_features = 0 if graphs.edge_vectors is None else graphs.edge_vectors.shape[1]
-        if n_features != len(self.feature_mean):
-            raise ValueError(
-                f"X has {n_features} edge features, but {owner} is expecting"
-                f" {len(self.feature_mean)} edge features as input."
-            )
+        check_same_edge_weighting(graphs, self.weighted, owner)
+        check_same_edge_features(graphs, len(self.feature_mean), owner)
 
     def check_arrays(self) -> None:
         """Check that what a file has set fits together."""
