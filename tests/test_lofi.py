@@ -173,3 +173,19 @@ def test_classifier_and_regressor_share_parameters_and_their_words():
     assert set(regressor) - set(classifier) == {"loss"}
     shared = set(classifier) & set(regressor)
     assert {name: classifier[name] for name in shared} == {n: regressor[n] for n in shared}
+
+
+@pytest.mark.parametrize("kernel", ["l1", "intersection"])
+def test_the_largest_weights_of_edges_can_be_trained_with(kernel):
+    """Found by torture: with weights of 1e25 and more, gradients became NaN."""
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        graphs = [nx.gnp_random_graph(4, 0.7, seed=int(rng.integers(2**31))) for _ in range(3)]
+        for graph in graphs:
+            for u, v in graph.edges:
+                graph.edges[u, v]["weight"] = float(rng.choice([0, 1, 1e15]))
+        parameters = {"n_layers": 2, "n_masks": 2, "n_words": 3, "max_epochs": 3, "random_state": 0}
+        regressor = LoFIRegressor(**parameters, edge_weight="weight", kernel=kernel)
+        regressor.fit(graphs, [0, 0, 0])
+        assert np.isfinite(regressor.predict(graphs)).all()
+        assert np.isfinite(regressor.history_[:, "train_loss"]).all()

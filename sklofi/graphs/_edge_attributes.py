@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from sklofi._messages import attempt, show
 from sklofi.graphs._attributes import (
-    LARGEST_NUMBER,
     MISSING,
     as_numbers,
     describe_names,
@@ -25,6 +24,9 @@ from sklofi.graphs._attributes import (
 from sklofi.graphs._labels import DEFAULT_EDGE_LABEL, number_labels, sort_labels
 from sklofi.graphs._parallel import Groups, parallel_features_error
 from sklofi.graphs._segments import offsets_of, segments_of
+
+# Networks compute with 32 bits, in which products of gradients have to fit.
+LARGEST_WEIGHT = 1e15
 
 # What an edge has under each parameter, and what all edges have.
 WORDS = {
@@ -59,7 +61,7 @@ def read_edge_attributes(
     Parallel edges with different labels are separate entries, all others one. `degrees` and
     `neighbors` are the adjacency of the graphs, in which each neighbor stands once.
     """
-    if edge_label is None and edge_weight is None and edge_features is None:
+    if edge_weight is None and edge_features is None and not _may_have(graphs, edge_label):
         return EdgeArrays(degrees, neighbors)
     edges = _ParallelEdges.from_graphs(graphs, nodes, degrees, neighbors)
     ids, labels = _read_labels(edges, edge_label)
@@ -80,6 +82,13 @@ def read_edge_attributes(
     _check_symmetry(entries, (edge_label, edge_weight, edge_features), ids, weights, vectors)
     degrees = np.bincount(entries.source, minlength=len(degrees))
     return EdgeArrays(degrees, entries.target, ids, labels, weights, vectors)
+
+
+def _may_have(graphs: list[nx.Graph], edge_label: Hashable | None) -> bool:
+    """Return whether there may be labels. The default one is mostly absent, and looked for."""
+    if isinstance(edge_label, str) and edge_label == DEFAULT_EDGE_LABEL:
+        return any(edge_label in data for graph in graphs for data in _edge_data(graph))
+    return edge_label is not None
 
 
 class _ParallelEdges(NamedTuple):
@@ -222,7 +231,7 @@ def _read_weights(edges: _ParallelEdges, name: Hashable | None) -> NDArray[np.fl
         position = next(i for i, value in enumerate(values) if not _is_number(value))
         raise ValueError(
             f"{edges.locate(position)} has {show(values[position])} as its weight {show(name)},"
-            " which is not a number below 3.4e38; pass categories through edge_label, and vectors"
+            " which is not a number below 1e15; pass categories through edge_label, and vectors"
             " through edge_features."
         )
     _check_finite(edges, weights, name)
@@ -242,13 +251,13 @@ def _is_number(value: Any) -> bool:
 
 
 def _check_finite(edges: _ParallelEdges, weights: NDArray[np.float64], name: Hashable) -> None:
-    usable = np.abs(weights) <= LARGEST_NUMBER  # False for NaN
+    usable = np.abs(weights) <= LARGEST_WEIGHT  # False for NaN
     if not usable.all():
         position = int(usable.argmin())
         raise ValueError(
             f"{edges.locate(position)} has {describe_unusable(weights[position])} as its weight"
-            f" {show(name)}. Impute or remove it: weights, those of parallel edges together, have"
-            " to be finite, and below 3.4e38."
+            f" {show(name)}. Weights, those of parallel edges together, have to be finite and at"
+            " most 1e15: impute or remove it, or divide all weights by the same number."
         )
 
 

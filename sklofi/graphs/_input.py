@@ -153,5 +153,6 @@ def _converted_differently(what: str, had_them: bool, owner: str) -> ValueError:
     here, there = ("without", "with") if had_them else ("with", "without")
     return ValueError(
         f"X has graphs {here} {what}, but {owner} was fitted on graphs"
-        f" {there} {what}. Convert both in the same way."
+        f" {there} {what}. Convert both in the same way: with the same attributes, or without"
+        " (edge_label=None, for instance)."
     )

@@ -81,8 +81,9 @@ def _warn_of_unused_edge_labels(X: Any, owner: str) -> None:
     if differ:
         _warn(
             f"{owner} does not use edge labels, but those of X differ (attribute {show(name)})."
-            " Estimators with the parameter edge_label use them, such as FingerprintClassifier."
-            " To silence this, pass GraphSet.from_networkx(graphs, edge_label=None)."
+            f" Pass edge_label={show(name)} to an estimator that has this parameter, such as LoFI"
+            " and FingerprintClassifier, to use them. To silence this, pass"
+            " GraphSet.from_networkx(graphs, edge_label=None)."
         )
 
 

@@ -14,8 +14,10 @@ from torch import Tensor
 from sklofi.training._dataset import GraphDataset
 from sklofi.training._skorch import Callback, EarlyStopping, NeuralNet
 
-# Products of larger weights may not fit into 32 bits.
+# Products of larger weights may not fit into 32 bits. Where a network starts with large ones, such
+# as histograms of egonets with large weights of edges, they may grow by a factor.
 LARGEST_WEIGHT = 1e6
+LARGEST_GROWTH = 1e3
 
 
 def statistics_of(module: torch.nn.Module) -> list[Tensor]:
@@ -148,6 +150,7 @@ class LastGoodWeights(Callback):
 
     def on_train_begin(self, net: NeuralNet, **kwargs: Any) -> None:
         self.problem: str | None = None
+        self.largest = max(LARGEST_WEIGHT, LARGEST_GROWTH * self.find_largest(net))
         self.store_weights(net, "with which it started")
 
     def on_epoch_end(
@@ -164,8 +167,8 @@ class LastGoodWeights(Callback):
         for name in ("train_loss", "valid_loss"):
             if not np.isfinite(row.get(name, 0)):
                 self.problem = f"The loss became {row[name]}"
-        largest = max(weight.abs().max().item() for weight in net.module_.parameters())
-        if not largest <= LARGEST_WEIGHT:
+        largest = self.find_largest(net)
+        if not largest <= self.largest:
             self.problem = self.problem or f"Weights grew to {largest:.1g}"
         if not all(buffer.isfinite().all() for buffer in net.module_.buffers()):
             self.problem = self.problem or "The variance of a layer became infinite"
@@ -174,6 +177,11 @@ class LastGoodWeights(Callback):
             batch = dataset.batch(np.arange(min(len(dataset), net.batch_size)), gradients=False)
             if not net.evaluation_step(batch).isfinite().all():
                 self.problem = self.problem or "The outputs became infinite"
+
+    def find_largest(self, net: NeuralNet) -> float:
+        """Return the largest weight, or NaN if one is."""
+        largest: float = max(weight.abs().max().item() for weight in net.module_.parameters())
+        return largest
 
     def on_train_end(self, net: NeuralNet, **kwargs: Any) -> None:
         if net.history and not net.is_interrupted_:
@@ -206,6 +214,27 @@ class LastGoodWeights(Callback):
         """Store the present weights, and what a warning calls them."""
         self.weights = {name: value.clone() for name, value in net.module_.state_dict().items()}
         self.which = which
+
+
+class RecordOutputs(Callback):
+    """Record the outputs for the validation graphs in the history, epoch by epoch."""
+
+    NAME = "valid_outputs"
+
+    def initialize(self) -> RecordOutputs:
+        self.batches: list[Any] = []
+        return self
+
+    def on_epoch_begin(self, net: NeuralNet, **kwargs: Any) -> None:
+        self.batches = []
+
+    def on_batch_end(self, net: NeuralNet, training: bool = False, **kwargs: Any) -> None:
+        if not training:
+            self.batches.append(kwargs["y_pred"].detach().cpu().numpy())
+
+    def on_epoch_end(self, net: NeuralNet, **kwargs: Any) -> None:
+        net.history.record(self.NAME, np.concatenate(self.batches))
+        self.batches = []
 
 
 class EpochReports(Callback):

@@ -138,9 +138,12 @@ def test_a_weight_may_be_any_real_number_that_is_not_negative():
     "values, match",
     [
         ([1, -2], r"Graph 1, edge \(1, 2\), has the negative weight -2 under 'w'.* zero or more"),
-        ([1, np.nan], r"Graph 1, edge \(1, 2\), has NaN as its weight 'w'\. Impute or remove it"),
+        (
+            [1, np.nan],
+            r"Graph 1, edge \(1, 2\), has NaN as its weight 'w'\. .* impute or remove it",
+        ),
         ([np.inf, 1], r"Graph 1, edge \(0, 1\), has an infinite or too large value as its weight"),
-        ([1, 1e300], r"edge \(1, 2\), has an infinite or too large value"),
+        ([1, 2e15], r"edge \(1, 2\), has an infinite or too large value .* divide all weights"),
         ([1, "2"], r"Graph 1, edge \(1, 2\), has '2' as its weight 'w', .* through edge_label"),
         ([1, None], r"edge \(1, 2\), has (NaN|None)"),
         ([1, [2]], r"edge \(1, 2\), has \[2\] as its weight 'w', which is not a number"),
@@ -156,7 +159,7 @@ def test_bad_weights_are_located(values, match):
 
 
 def test_weights_of_parallel_edges_that_are_too_large_together_are_located():
-    graph = nx.MultiGraph([("u", "v", {"w": 3e38}), ("u", "v", {"w": 3e38})])
+    graph = nx.MultiGraph([("u", "v", {"w": 9e14}), ("u", "v", {"w": 9e14})])
     with pytest.raises(
         ValueError, match=r"Graph 0, edge \('u', 'v'\), has an infinite or too large"
     ):

@@ -56,7 +56,8 @@ def test_whoever_does_not_use_edge_labels_says_so_once(estimator, owner, contain
     X = container(GRAPHS)
     with pytest.warns(UserWarning, match=rf"({owner}) does not use edge labels.*'label'") as caught:
         estimator.fit(X, Y)
-    assert len(caught) == 1
+    # The first import of PyTorch Geometric may warn of what torch deprecates.
+    assert sum(issubclass(one.category, UserWarning) for one in caught) == 1
     predict = getattr(estimator, "predict", None) or estimator.transform
     assert messages(predict, X) == []
 

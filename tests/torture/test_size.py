@@ -67,7 +67,7 @@ TASKS = {
         "random-walk, whole series": (NOTHING, MATRIX),
     },
     "vocabulary": {
-        "lofi": (1, None),
+        "lofi": (1.5, None),
         "gin": (1, None),
         "fingerprint": (0.5, None),
         "wl": (0.5, None),

@@ -43,7 +43,7 @@ def test_edge_features_stand_beside_their_edges():
 
 
 def test_edge_weights_stand_beside_their_edges_if_they_are_used():
-    graph = nx.Graph([(0, 1, {"w": 2.5}), (1, 2, {"w": 1e38})])
+    graph = nx.Graph([(0, 1, {"w": 2.5}), (1, 2, {"w": 1e15})])
     graphs = GraphSet.from_networkx([nx.path_graph(1), graph, graph], edge_weight="w")
     assert dataset(graphs).batch(np.array([2]))[0].graphs.edge_weight is None
     flat = dataset(graphs, uses_edge_weights=True).batch(np.array([2, 1]))[0].graphs
