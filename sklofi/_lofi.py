@@ -98,8 +98,9 @@ class BaseLoFI(ReadsEdgeLabels, ReadsEdgeWeights, ReadsEdgeFeatures, NetworkEsti
     )
 
     _network: ClassVar[type[LoFINetwork]] = LoFINetwork
-    _saved_classes = (NodeEncoder, EdgeEncoder, RelationEncoder)
+    _saved_classes = (*NetworkEstimator._saved_classes, EdgeEncoder, RelationEncoder)
     _absent_from_files: ClassVar[dict[str, Any]] = {
+        **NetworkEstimator._absent_from_files,
         "distances": False,
         "edge_label": None,
         "max_ring": 0,
@@ -112,14 +113,14 @@ class BaseLoFI(ReadsEdgeLabels, ReadsEdgeWeights, ReadsEdgeFeatures, NetworkEsti
     def _more_sections(cls) -> dict[str, str]:
         return {"References": REFERENCES}
 
-    def _set_fitted_state(self, state: dict[str, Any], device: str | None = None) -> None:
-        encoder = state["_relation_encoder"]
+    def _check_net_state(self, net: dict[str, Any]) -> None:
+        super()._check_net_state(net)
+        encoder = self._relation_encoder
         if not isinstance(encoder, RelationEncoder | None):
             raise TypeError(f"expected relations of members, got {shorten(encoder)}")
         n_relations = 0 if encoder is None else encoder.n_columns
-        if state["net_"]["architecture"].get("n_relations", 0) != n_relations:
+        if net["architecture"].get("n_relations", 0) != n_relations:
             raise ValueError("the network does not take the relations that are described")
-        super()._set_fitted_state(state, device)
 
     def _graph_attributes(self) -> dict[str, Any]:
         return {

@@ -37,8 +37,9 @@ Arrays = dict[str, NDArray[Any]]
 
 # Raise it when older versions of this library could not read what is written. 2: graphs that
 # belong to a kernel may have labels of edges. 3: networks may read labels, weights and features
-# of edges, rings and structural labels of nodes.
-FORMAT = 3
+# of edges, rings and structural labels of nodes. 4: there may be several networks, and counts
+# beside them.
+FORMAT = 4
 
 # The key that says what a JSON object stands for, where it is not a dictionary.
 KIND = "!"

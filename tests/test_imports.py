@@ -25,7 +25,7 @@ ARROWS = {
     "egonets": {"graphs", "_memory"},
     "nn": set(),  # torch alone
     "kernels": {"graphs", "egonets", *SHARED},
-    "training": {"graphs", "egonets", "nn", *SHARED},
+    "training": {"graphs", "egonets", "kernels", "nn", *SHARED},  # kernels, for counts
     "_lofi": {"graphs", "training", "nn", *SHARED},
     "baselines": {"graphs", "kernels", "training", "nn", *SHARED},
     "inspection": {"graphs", "egonets", "nn", "training", "_lofi", *SHARED},

@@ -88,7 +88,7 @@ def test_everything_that_was_fitted_is_there(estimators, name, path):
     loaded = sklofi.load(path)
     assert vars(loaded).keys() == vars(estimator).keys()
     public = [key for key in vars(estimator) if key.endswith("_") and not key.startswith("_")]
-    for key in {*public} - {"net_", "svm_", "kernel_", "vectorizer_", "estimator_"}:
+    for key in {*public} - {"net_", "svm_", "kernel_", "vectorizer_", "estimator_", "counts_"}:
         one, other = getattr(loaded, key), getattr(estimator, key)
         assert type(one) is type(other)
         if isinstance(one, np.ndarray):
@@ -252,6 +252,9 @@ def test_skops_with_the_types_that_the_readme_lists(estimators, name, graphs):
             f"{training}._relation_encoder.RelationEncoder",
         }
         encoders |= {f"{training}._encoding.EdgeEncoder"} if estimators[name].edge_label else set()
+        if estimators[name].counts:
+            kernels = "sklofi.kernels"
+            encoders |= {f"{kernels}._linear_counts.LinearCounts", f"{kernels}._wl.WLVectorizer"}
         assert own == {estimator, *encoders}
     assert_says_the_same(skops.io.loads(data, trusted=trusted), estimators[name], graphs)
 

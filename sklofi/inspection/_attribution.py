@@ -21,7 +21,7 @@ from torch import Tensor
 from sklofi._lofi import BaseLoFI
 from sklofi.graphs._graph_set import GraphSet
 from sklofi.graphs._input import as_graph_set
-from sklofi.inspection._fitted import check_mask, fitted_lofi
+from sklofi.inspection._fitted import check_mask, fitted_lofi, fitted_member
 from sklofi.inspection._quadrature import Floats, Integrals, Ints, integrate
 from sklofi.nn._count_matrix import CountMatrix
 from sklofi.nn._lofi_autograd import NUMBERS_IN_CACHE, standardize
@@ -64,6 +64,10 @@ def node_attribution(
 
     The first of these is a check of the integral: nothing is added to the attributions to make
     it hold. Steps of the path are halved until it holds for each of them, see `tol`.
+
+    Of several networks it is the mean. What counts add (see `counts` of the estimator) is linear
+    in the number of nodes of a color, and is shared by these nodes; without nodes it is the
+    intercept.
 
     How faithful this is beside other methods is in ``benchmarks/RESULTS.md``.
 
@@ -140,6 +144,8 @@ def node_attribution(
     found = fitted_lofi(estimator)
     graphs = as_graph_set(X, **found._graph_attributes())
     result, (attributions,) = attribute(found, graphs, target, tol, n_steps, NodePresence())
+    if found.counts_ is not None:
+        _add_counts(found, graphs, result, attributions)
     return Bunch(attributions=attributions, **result)
 
 
@@ -204,7 +210,7 @@ def mask_evidence(
     >>> sorted(evidence.by_label)
     ['C', 'H', 'N', 'O', 'S']
     """
-    found = fitted_lofi(estimator)
+    found = fitted_member(estimator)
     check_mask(found, layer, mask)
     graphs = as_graph_set(X, **found._graph_attributes())
     presence = NodePresenceForMask(layer, mask)
@@ -306,7 +312,71 @@ def attribute(
     n_steps: int,
     presence: Presence,
 ) -> tuple[dict[str, NDArray[Any]], list[list[Floats]]]:
-    """Return what is known of graphs, and for each derived column the integrals of all parts."""
+    """Return what is known of graphs, and for each derived column the integrals of all parts.
+
+    Of several networks it is the mean, times what is not the share of counts.
+    """
+    members = estimator.members_
+    if len(members) == 1 and estimator.counts_ is None:
+        return _attribute(members[0], graphs, target, tol, n_steps, presence)
+    if target is None and is_classifier(estimator):
+        target = estimator.predict(graphs)
+    results, columns = zip(
+        *(_attribute(member, graphs, target, tol, n_steps, presence) for member in members),
+        strict=True,
+    )
+    weight = (1 - estimator.counts_share_) / len(members)
+    result = {
+        name: weight * np.sum([of_member[name] for of_member in results], axis=0)
+        for name in ("outputs", "baselines", "residuals")
+    }
+    result["n_steps"] = np.max([of_member["n_steps"] for of_member in results], axis=0)
+    result["targets"] = results[0]["targets"]
+    return result, [
+        [weight * np.sum(parts, axis=0) for parts in zip(*of_members, strict=True)]
+        for of_members in zip(*columns, strict=True)
+    ]
+
+
+def _add_counts(
+    estimator: BaseLoFI,
+    graphs: GraphSet,
+    result: dict[str, NDArray[Any]],
+    attributions: list[Floats],
+) -> None:
+    """Add the share of counts to what is explained and to the attributions of nodes."""
+    counts: Any = estimator.counts_
+    rows = np.arange(len(graphs))
+    if is_classifier(estimator):
+        columns = np.searchsorted(estimator.classes_, result["targets"])
+        n_classes = len(estimator.classes_)
+        weight = np.full((len(graphs), n_classes), -1 / (n_classes - 1))
+        weight[rows, columns] = 1
+        mean = np.zeros(len(graphs))
+    else:
+        columns = result["targets"]
+        weight = np.zeros((len(graphs), len(estimator._target_mean)))
+        weight[rows, columns] = estimator._target_scale[columns]
+        mean = estimator._target_mean[columns]
+    share = estimator.counts_share_
+    of_nodes = np.split(counts.contributions(graphs), graphs.node_offsets[1:-1])
+    for graph, values in enumerate(of_nodes):
+        attributions[graph] = attributions[graph] + share * values @ weight[graph]
+    baselines = mean + weight @ counts.intercepts
+    outputs = mean + (weight * counts.outputs(graphs)).sum(axis=1)
+    result["baselines"] = result["baselines"] + share * baselines
+    result["outputs"] = result["outputs"] + share * outputs
+
+
+def _attribute(
+    estimator: BaseLoFI,
+    graphs: GraphSet,
+    target: Any,
+    tol: float,
+    n_steps: int,
+    presence: Presence,
+) -> tuple[dict[str, NDArray[Any]], list[list[Floats]]]:
+    """Return the same for a single network."""
     check_scalar(tol, "tol", Real, min_val=0, include_boundaries="neither")
     check_scalar(n_steps, "n_steps", Integral, min_val=1)
     # Without gradients of its parameters, which take as long.
@@ -356,7 +426,7 @@ def _warn_of_residuals(
         f" are those of graph {worst}, which miss {result['residuals'][worst]:.3g} of its output"
         f" less the baseline, {difference:.3g}. {remedy}",
         ConvergenceWarning,
-        stacklevel=5,
+        stacklevel=6,
     )
 
 

@@ -19,7 +19,7 @@ from sklofi._plotting import draw_graph, import_pyplot
 from sklofi.graphs._graph_set import GraphSet
 from sklofi.graphs._networkx import check_graph_list
 from sklofi.inspection._attribution import node_attribution
-from sklofi.inspection._fitted import fitted_lofi
+from sklofi.inspection._fitted import fitted_lofi, fitted_member
 from sklofi.inspection._masks import best_egonets, mask_importance, read_mask
 
 STRONG, PALE = "#b2182b", "#d6c2c0"
@@ -147,7 +147,7 @@ class MaskDisplay:
             The display, which holds the figure.
         """
         import_pyplot("MaskDisplay")
-        estimator = fitted_lofi(estimator)
+        estimator = fitted_member(estimator)
         importance = mask_importance(
             estimator, X, y, scoring=scoring, layer=layer, random_state=random_state
         )

@@ -60,6 +60,9 @@ def edge_attribution(
     The radius of the egonets has to be 1. With a larger one, members are reached by several
     edges, of which there may be several ways to choose, and no single one makes them.
 
+    Of several networks it is the mean. What counts add (see `counts` of the estimator) belongs to
+    no single edge and is left out, of the outputs and baselines as well.
+
     Parameters
     ----------
     estimator : LoFIClassifier, LoFIRegressor, or a fitted search for one

@@ -46,6 +46,12 @@ def fitted_lofi(estimator: Any) -> BaseLoFI:
     return found
 
 
+def fitted_member(estimator: Any) -> BaseLoFI:
+    """Return a single fitted network, whose masks can be read: of several, the first."""
+    member: BaseLoFI = fitted_lofi(estimator).members_[0]
+    return member
+
+
 def check_mask(estimator: BaseLoFI, layer: int, mask: int = 0) -> None:
     """Check that a fitted estimator has a mask of these numbers."""
     layers = estimator.module_.layers

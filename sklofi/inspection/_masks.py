@@ -22,7 +22,7 @@ from sklofi.graphs._graph_set import GraphSet
 from sklofi.graphs._input import as_graph_set
 from sklofi.graphs._networkx import check_graph_list
 from sklofi.graphs._segments import segments_of
-from sklofi.inspection._fitted import check_mask, fitted_lofi, told_apart
+from sklofi.inspection._fitted import check_mask, fitted_member, told_apart
 from sklofi.training._egonet_batches import EgonetBatch
 
 
@@ -45,7 +45,8 @@ def mask_importance(
     Parameters
     ----------
     estimator : LoFIClassifier, LoFIRegressor, or a fitted search for one
-        The fitted estimator.
+        The fitted estimator. If it has several networks, the masks are those of the first; pass
+        ``estimator.members_[k]`` for another.
 
     X : list of networkx graphs, or GraphSet
         Graphs, better not those of the training.
@@ -92,7 +93,7 @@ def mask_importance(
     >>> mask_importance(classifier, graphs, y, random_state=0).importances_mean.shape
     (2, 16)
     """
-    estimator = fitted_lofi(estimator)
+    estimator = fitted_member(estimator)
     module = estimator.module_
     check_scalar(n_resamples, "n_resamples", Integral, min_val=1)
     if not (scoring is None or isinstance(scoring, str) or callable(scoring)):
@@ -198,7 +199,8 @@ def read_mask(estimator: Any, layer: int = 0, mask: int = 0) -> Bunch:
     Parameters
     ----------
     estimator : LoFIClassifier, LoFIRegressor, or a fitted search for one
-        The fitted estimator.
+        The fitted estimator. If it has several networks, the masks are those of the first; pass
+        ``estimator.members_[k]`` for another.
 
     layer, mask : int, default=0
         Which mask, counted from 0.
@@ -253,7 +255,7 @@ def read_mask(estimator: Any, layer: int = 0, mask: int = 0) -> Bunch:
     >>> reading.relation_names[:3]
     ['center', 'edge outside rings', 'edge in a ring of 3']
     """
-    estimator = fitted_lofi(estimator)
+    estimator = fitted_member(estimator)
     check_mask(estimator, layer, mask)
     module = estimator.module_.layers[layer]
     with torch.no_grad():
@@ -326,7 +328,8 @@ def best_egonets(estimator: Any, X: Any, layer: int = 0, mask: int = 0, k: int =
     Parameters
     ----------
     estimator : LoFIClassifier, LoFIRegressor, or a fitted search for one
-        The fitted estimator.
+        The fitted estimator. If it has several networks, the masks are those of the first; pass
+        ``estimator.members_[k]`` for another.
 
     X : list of networkx graphs, or GraphSet
         Where to look for them.
@@ -364,7 +367,7 @@ def best_egonets(estimator: Any, X: Any, layer: int = 0, mask: int = 0, k: int =
     >>> len(best.egonets), bool(best.scores[0] >= best.scores[1])
     (2, True)
     """
-    estimator = fitted_lofi(estimator)
+    estimator = fitted_member(estimator)
     check_mask(estimator, layer, mask)
     check_scalar(k, "k", Integral, min_val=1)
     graphs = as_graph_set(X, **estimator._graph_attributes())

@@ -161,6 +161,23 @@ class GraphVectorizer(TransformerMixin, GraphEstimator, auto_wrap_output_keys=No
         graphs = self._read(X)
         self._check_labels(graphs)
         self.warn_of_unknown(graphs)
+        return self.count_graphs(graphs)
+
+    def count_graphs(self, graphs: GraphSet) -> sp.csr_array:
+        """Do the same as :meth:`transform`, without warnings.
+
+        Parameters
+        ----------
+        graphs : GraphSet
+            Graphs.
+
+        Returns
+        -------
+        counts : scipy.sparse.csr_array of shape (n_graphs, n_features)
+            A row for each graph.
+        """
+        graphs = self._read(graphs)
+        self._check_labels(graphs)
         n_known = self.n_features_out_ if self._largest is None else len(self._largest)
         return self._scale(self._count(graphs), n_known)
 

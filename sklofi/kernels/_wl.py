@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sklofi._parameters import count
 from sklofi.egonets._colors import count_colors, distinct_rows, first_positions
 from sklofi.egonets._incidence import neighbor_nodes
+from sklofi.egonets._rings import ring_sizes
 from sklofi.graphs._graph_set import GraphSet
 from sklofi.kernels._labels import label_columns
 from sklofi.kernels._sparse_counts import known_first
@@ -58,6 +59,22 @@ class ColorVectorizer(UnaryVectorizer):
             for _, colors, n_colors in self._color(graphs, self._neighborhoods)
         ]
         return known_first(levels, self.n_colors_.tolist())
+
+    def colors(self, graphs: GraphSet) -> list[NDArray[np.int32]]:
+        """Return the colors of all nodes, iteration by iteration.
+
+        Parameters
+        ----------
+        graphs : GraphSet
+            Graphs, read as the vectorizer reads them.
+
+        Returns
+        -------
+        colors : list of ndarray of shape (n_nodes,)
+            The numbers of colors; those that no training graph has are `n_colors_` or more.
+        """
+        graphs = self._read(graphs)
+        return [colors for _, colors, _ in self._color(graphs, self._neighborhoods)]
 
     def _color(
         self, graphs: GraphSet, known: Sequence[sp.csr_array | None]
@@ -108,9 +125,10 @@ class WLVectorizer(EdgeLabelVectorizer, ColorVectorizer):
     one together with the multiset of its neighbors' (in a directed graph, of its
     successors'), so that a color of iteration k describes everything within k steps that
     a walker could see. Where edges have labels, it is the multiset of pairs of the
-    label of the edge and the color of the neighbor. The inner product of two vectors of
-    counts is the Weisfeiler-Lehman subtree kernel [1]_; with `unary=True` it is the
-    Weisfeiler-Lehman optimal assignment kernel [2]_.
+    label of the edge and the color of the neighbor; with `max_ring`, the size of the smallest
+    ring through the edge is part of the pair as well, which no walker could see. The inner
+    product of two vectors of counts is the Weisfeiler-Lehman subtree kernel [1]_; with
+    `unary=True` it is the Weisfeiler-Lehman optimal assignment kernel [2]_.
 
     Colors are found by hashing and then verified entry by entry, so that two different
     neighborhoods cannot end in the same column. Columns are ordered by iteration, labels
@@ -151,7 +169,18 @@ class WLVectorizer(EdgeLabelVectorizer, ColorVectorizer):
         default=4,
         kw_only=False,
     )
+    max_ring: int = count(
+        """Neighbors are told apart by the size of the smallest ring through the edge to them,
+        up to this size; with 0 they are not.""",
+        least=0,
+        default=0,
+    )
 
+    _absent_from_files: ClassVar[dict[str, Any]] = {
+        **EdgeLabelVectorizer._absent_from_files,
+        "max_ring": 0,
+        "_largest_ring": 0,
+    }
     _fitted_attributes: ClassVar[dict[str, tuple[str, str]]] = {
         "n_colors_": (
             "ndarray of shape (n_iter + 1,)",
@@ -162,6 +191,23 @@ class WLVectorizer(EdgeLabelVectorizer, ColorVectorizer):
     @property
     def _depth(self) -> int:
         return self.n_iter
+
+    def _learn(self, graphs: GraphSet) -> sp.csr_array:
+        self._largest_ring = self.max_ring
+        return super()._learn(graphs)
+
+    def _edge_kinds(self, graphs: GraphSet) -> tuple[NDArray[np.int32] | int, int]:
+        """Return pairs of a label and a ring as numbers, and how many there are."""
+        labels, n_labels = super()._edge_kinds(graphs)
+        if not self._largest_ring:
+            return labels, n_labels
+        n_sizes = self._largest_ring + 1  # 0 for edges in no such ring
+        sizes = ring_sizes(graphs, self._largest_ring)
+        return np.asarray(labels * n_sizes + sizes, dtype=np.int32), n_labels * n_sizes
+
+    def _kind_names(self) -> list[str]:
+        rings = ["", *(f"[ring {size}]" for size in range(1, self._largest_ring + 1))]
+        return [label + ring for label in super()._kind_names() for ring in rings]
 
 
 class VertexHistogramVectorizer(ColorVectorizer):

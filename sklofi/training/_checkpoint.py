@@ -217,7 +217,9 @@ def describe_call(
         parameters["random_state"] = int(random_state)
     elif random_state is not None:
         parameters["random_state"] = random_state.get_state()
-    del parameters["device"], parameters["verbose"]  # the result does not depend on them
+    # The result does not depend on these; a checkpoint is of a single network.
+    for name in ("device", "verbose", "n_jobs", "n_members", "counts"):
+        parameters.pop(name, None)
     return {
         "class": type(estimator).__name__,
         "parameters": {name: joblib.hash(value) for name, value in parameters.items()},

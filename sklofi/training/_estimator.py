@@ -11,7 +11,7 @@ import copy
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -29,6 +29,7 @@ from sklofi.graphs._warnings import warn_of_training
 from sklofi.training._callbacks import (
     EpochReports,
     LastGoodWeights,
+    RecordOutputs,
     RestoreBest,
     StopWhenAsked,
     copy_callbacks,
@@ -37,6 +38,7 @@ from sklofi.training._checkpoint import Checkpoint, describe_call
 from sklofi.training._dataset import BatchLoader, GraphDataset
 from sklofi.training._device import check_device, check_network_memory, give_up_lost_threads
 from sklofi.training._encoding import NodeEncoder
+from sklofi.training._ensemble import ALONE, MOST_MEMBERS
 from sklofi.training._net import GraphNet
 from sklofi.training._net_state import net_state
 from sklofi.training._persistence import SavedNetwork
@@ -57,9 +59,15 @@ except ImportError:  # scikit-learn before 1.9: the callback protocol is simply 
 
 
 class NetworkEstimator(
-    SavedNetwork, CallbackSupportMixin, TrainingParameters, TransformerMixin, BaseEstimator
+    SavedNetwork,
+    CallbackSupportMixin,
+    TrainingParameters,
+    TransformerMixin,
+    BaseEstimator,
 ):
-    """Base of the estimators that train a network."""
+    """Base of the estimators that train a network, or several."""
+
+    _absent_from_files: ClassVar[dict[str, Any]] = {"n_members": 1, "counts": False, **ALONE}
 
     # The hooks of a network, in the order in which a fit calls them.
 
@@ -127,7 +135,8 @@ class NetworkEstimator(
             Weights of the graphs. Graphs of weight zero are left out altogether.
 
         X_val : list of networkx graphs, or GraphSet, default=None
-            Graphs for early stopping, in place of a part of `X`. In a `Pipeline`,
+            Graphs for early stopping, in place of a part of `X`; all networks are trained on
+            all of `X` then, and the share of counts is found on these graphs. In a `Pipeline`,
             `X_val` can be transformed the same way as `X` with
             `Pipeline(..., transform_input=["X_val"])`.
 
@@ -138,7 +147,8 @@ class NetworkEstimator(
             File in which the state of the training is kept, every second or so. If the
             process is killed, the same call goes on from there and ends in the same model;
             once it has ended, the same call takes the model from the file. In an existing
-            folder each fit has a file of its own, so that a search can be given one.
+            folder each fit has a file of its own, so that a search can be given one. So has
+            each of several networks: their number is added to the name of the file.
 
         Returns
         -------
@@ -154,22 +164,37 @@ class NetworkEstimator(
         with self._fitted_or_not_at_all(is_new):
             data = self._read_training_data(X, y, sample_weight, reset=is_new, is_new=is_new)
             held_out = None if X_val is None else self._check_data(X_val, y_val, None, reset=False)
-            saved = self._open_checkpoint(checkpoint, data, held_out, is_new)
-            random_state = check_random_state(self.random_state)
-            if saved is not None:
-                random_state = saved.random_state(random_state)
-            if held_out is None and self.early_stopping:
-                data, held_out = self._split(data, random_state)
-            training = self._dataset(*data)
-            validation = None if held_out is None else self._dataset(*held_out)
-            if is_new:
-                self._build_net(training, random_state)
-            self._train(training, validation, self._listeners(context, saved, validation), saved)
-        if saved is not None:
-            saved.finish(self.net_)
+            # A network that partial_fit has begun goes on alone.
+            if self._is_ensemble() and (is_new or "_members" in vars(self)):
+                self._fit_ensemble(data, held_out, is_new, checkpoint, context)
+            else:
+                self._fit_net(data, held_out, is_new, checkpoint, context)
         if context is not None:
             context.call_on_fit_task_end(estimator=self, X=X, y=y, reconstruction_attributes={})
         return self
+
+    def _fit_net(
+        self,
+        data: TrainingData,
+        held_out: TrainingData | None,
+        is_new: bool,
+        checkpoint: Any = None,
+        context: Any = None,
+    ) -> None:
+        """Train a single network."""
+        saved = self._open_checkpoint(checkpoint, data, held_out, is_new)
+        random_state = check_random_state(self.random_state)
+        if saved is not None:
+            random_state = saved.random_state(random_state)
+        if held_out is None and self.early_stopping:
+            data, held_out = self._split(data, random_state)
+        training = self._dataset(*data)
+        validation = None if held_out is None else self._dataset(*held_out)
+        if is_new:
+            self._build_net(training, random_state)
+        self._train(training, validation, self._listeners(context, saved, validation), saved)
+        if saved is not None:
+            saved.finish(self.net_)
 
     def _fit_part(self, X: Any, y: Any, sample_weight: Any) -> Self:
         """Train for one epoch on some graphs, without early stopping."""
@@ -180,13 +205,22 @@ class NetworkEstimator(
         with self._fitted_or_not_at_all(is_new):
             data = self._read_training_data(X, y, sample_weight, reset=False, is_new=is_new)
             training = self._dataset(*data)
-            if is_new:
-                self._build_net(training, check_random_state(self.random_state))
-            self._run_epochs(training, None, 1, [], is_part=True)
+            if is_new and not isinstance(self.n_members, str) and self.n_members > 1:
+                self._make_members(self.n_members)
+            self.oof_prediction_ = self.oof_losses_ = None  # all graphs are learned from
+            for member in self.members_:
+                if is_new:
+                    member._build_net(training, check_random_state(member.random_state))
+                elif member is not self:
+                    self._hand_over(member)
+                member._run_epochs(training, None, 1, [], is_part=True)
+            self._take_first_net()
         return self
 
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Embed graphs: the vectors of the graphs, as the head of the network sees them.
+
+        If there are several networks, their vectors stand side by side.
 
         Parameters
         ----------
@@ -199,14 +233,14 @@ class NetworkEstimator(
             A row for each graph.
         """
         dataset = self._prediction_data(X)
-        embedding: NDArray[np.float32] = self.net_.embed(dataset).numpy()
-        return embedding
+        embeddings = [member.net_.embed(dataset).numpy() for member in self.members_]
+        return np.concatenate(embeddings, axis=1)
 
     def get_feature_names_out(self, input_features: None = None) -> NDArray[np.object_]:
         """Return the names of the columns of :meth:`transform`.
 
         For LoFI they are ``layer0_mask0`` and so on, for its peers the name of the class,
-        numbered.
+        numbered. If there are several networks, ``member0_`` and so on stands before them.
 
         Parameters
         ----------
@@ -219,7 +253,14 @@ class NetworkEstimator(
             A name for each column.
         """
         check_is_fitted(self)
-        return np.asarray(self._embedding_names(), dtype=object)
+        names = self._embedding_names()
+        if len(self.members_) > 1:
+            names = [
+                f"member{number}_{name}"
+                for number, member in enumerate(self.members_)
+                for name in member._embedding_names()
+            ]
+        return np.asarray(names, dtype=object)
 
     @property
     def module_(self) -> Any:
@@ -252,13 +293,18 @@ class NetworkEstimator(
     def _fitted_or_not_at_all(self, is_new: bool) -> Iterator[None]:
         """Leave no half-fitted estimator behind if the fit of a new network fails."""
         if is_new:
-            self.__dict__.pop("net_", None)
+            self._forget()
         try:
             yield
         except BaseException:
             if is_new:
-                self.__dict__.pop("net_", None)
+                self._forget()
             raise
+
+    def _forget(self) -> None:
+        """Forget all networks, and what was found with them."""
+        for name in ("net_", "_members", *ALONE):
+            self.__dict__.pop(name, None)
 
     def _read_training_data(
         self, X: Any, y: Any, sample_weight: Any, *, reset: bool, is_new: bool
@@ -276,6 +322,7 @@ class NetworkEstimator(
                 uses_edge_weights="edge_weight" in attributes,
                 uses_edge_features="edge_features" in attributes,
             )
+            self.__dict__.update(ALONE)
             self._learn_encoding(data.graphs, data.weight)
             self._learn_target(data.y, data.weight)
         return data
@@ -317,9 +364,7 @@ class NetworkEstimator(
         return self._dataset(as_graph_set(X, **self._graph_attributes()))
 
     def _outputs(self, X: Any) -> Tensor:
-        dataset = self._prediction_data(X)
-        outputs: Tensor = self.net_.forward(dataset)
-        return outputs
+        return self._joint_outputs(self._prediction_data(X))
 
     # The net.
 
@@ -392,10 +437,14 @@ class NetworkEstimator(
                 " network with warm_start=False."
             )
         device = str(self.device)
-        if device != made_with.get("device", device) and check_device(device) != self.net_.device:
-            callbacks = self.net_.user_callbacks()
-            self._set_net(net_state(self.net_), callbacks, check_device(device))
-            self._made_with = {**made_with, "device": device}
+        if device == made_with.get("device", device):
+            return
+        for member in self.members_:
+            if check_device(device) != member.net_.device:
+                callbacks = member.net_.user_callbacks()
+                member._set_net(net_state(member.net_), callbacks, check_device(device))
+        self._take_first_net()
+        self._made_with = {**made_with, "device": device}
 
     def _network_parameters(self) -> dict[str, Any]:
         """The parameters that a network is made with, and keeps."""
@@ -419,7 +468,8 @@ class NetworkEstimator(
         """What scikit-learn's callbacks (1.9 and later) follow, or None."""
         if not hasattr(self, "_init_callback_context"):
             return None
-        context = self._init_callback_context(max_subtasks=self.max_epochs)
+        n_members = MOST_MEMBERS if isinstance(self.n_members, str) else self.n_members
+        context = self._init_callback_context(max_subtasks=n_members * self.max_epochs)
         return context.call_on_fit_task_begin(estimator=self, X=X, y=y)
 
     def _open_checkpoint(
@@ -434,8 +484,11 @@ class NetworkEstimator(
     ) -> list[Callback]:
         """Callbacks for one fit, in the order in which they hear of an epoch's end."""
         listeners: list[Callback] = []
+        if self._is_recorded(validation):
+            listeners.append(RecordOutputs())
         if self.verbose:
-            listeners.append(ProgressLog(type(self).__name__, self.max_epochs, int(self.verbose)))
+            title = vars(self).get("_title", type(self).__name__)
+            listeners.append(ProgressLog(title, self.max_epochs, int(self.verbose)))
         if context is not None:
             listeners.append(reports := EpochReports(self, context))
         if validation is not None and self.early_stopping:

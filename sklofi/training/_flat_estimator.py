@@ -119,7 +119,7 @@ class LabeledEdgesEstimator(FlatEstimator, ReadsEdgeLabels):
     ``edge_features`` and ``edge_kinds`` of :class:`sklofi.nn.FlatGraphs`.
     """
 
-    _saved_classes = (NodeEncoder, EdgeEncoder)
+    _saved_classes = (*FlatEstimator._saved_classes, EdgeEncoder)
 
     def _graph_attributes(self) -> dict[str, Any]:
         attributes = super()._graph_attributes()

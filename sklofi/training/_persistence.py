@@ -12,22 +12,21 @@ from torch import nn
 
 from sklofi._parameters import AT_LEAST_1
 from sklofi._storage import SavedEstimator
+from sklofi.kernels._linear_counts import LinearCounts
+from sklofi.kernels._wl import WLVectorizer
 from sklofi.training._device import check_device, is_usable
 from sklofi.training._encoding import NodeEncoder
+from sklofi.training._ensemble import Ensemble
 from sklofi.training._net import GraphNet
 from sklofi.training._net_state import CRITERIA, check_architecture, net_state, restore_net
 from sklofi.training._skorch import Callback
-from sklofi.training._tasks import Task
 
 
-class SavedNetwork(Task, SavedEstimator):
+class SavedNetwork(Ensemble, SavedEstimator):
     """Mixin of the estimators that hold a net: to save it, the net becomes plain data."""
 
-    device: Any  # a parameter of the estimator
-
     _network: ClassVar[type[nn.Module]]
-    _parameter_constraints: ClassVar[dict[str, Any]]
-    _saved_classes: tuple[type, ...] = (NodeEncoder,)
+    _saved_classes: tuple[type, ...] = (NodeEncoder, LinearCounts, WLVectorizer)
 
     @abstractmethod
     def _make_net(
@@ -76,8 +75,14 @@ class SavedNetwork(Task, SavedEstimator):
 
     def _fitted_state(self) -> dict[str, Any]:
         state = super()._fitted_state()
-        net, _ = state["net_"]  # callbacks of the user's are not plain data
-        state = {**state, "net_": net}
+        # Callbacks of the user's are not plain data.
+        if "_members" in state:
+            state["_members"] = [
+                {"net_": net_state(member.net_), "random_state": member.random_state}
+                for member in self.members_
+            ]
+        else:
+            state["net_"], _ = state["net_"]
         if "_made_with" in state:
             made_with = state["_made_with"].items()
             state["_made_with"] = {name: value for name, value in made_with if name != "callbacks"}
@@ -89,14 +94,34 @@ class SavedNetwork(Task, SavedEstimator):
         elif not is_usable(self.device):
             self.device = "auto"
         state = dict(state)
-        if state["net_"]["architecture"]["n_features"] != state["_encoder"].n_columns:
+        saved = state.pop("_members", None)
+        nets = [state.pop("net_")] if saved is None else [member["net_"] for member in saved]
+        vars(self).update(state)
+        for net in nets:
+            self._check_net_state(net)
+        restored = [self._restored_net(net, check_device(self.device)) for net in nets]
+        self.net_ = restored[0]
+        if saved is not None:
+            self._members = [self._make_member(member["random_state"]) for member in saved]
+            for member, net in zip(self._members, restored, strict=True):
+                member.net_, member._made_with = net, vars(self).get("_made_with", {})
+            self._share_with_members()
+
+    def _check_net_state(self, net: dict[str, Any]) -> None:
+        """Check that a net in a file takes what the encoders give."""
+        if net["architecture"]["n_features"] != self._encoder.n_columns:
             raise ValueError("the network does not take the nodes that are described")
-        net = self._restored_net(state.pop("net_"), check_device(self.device))
-        vars(self).update(state, net_=net)
 
     def _check_loaded(self) -> None:
-        if self._n_outputs != self.net_.module__n_outputs:
+        n_outputs = [member.net_.module__n_outputs for member in self.members_]
+        if self.counts_ is not None:
+            if type(self.counts_) is not LinearCounts:
+                raise TypeError("counts_ is no machine on counts")
+            n_outputs.append(len(self.counts_.intercepts))
+        if any(number != self._n_outputs for number in n_outputs):
             raise ValueError("the network does not give the outputs that are described")
+        if type(self.counts_share_) is not float or not 0 <= self.counts_share_ <= 1:
+            raise ValueError("the share of counts is not between 0 and 1")
 
     @torch.inference_mode(False)  # tensors that are made there can never be trained
     def _restored_net(self, state: dict[str, Any], device: str) -> GraphNet:
@@ -119,13 +144,17 @@ class SavedNetwork(Task, SavedEstimator):
         state: dict[str, Any] = super().__getstate__()  # type: ignore[assignment]
         if "net_" not in state:
             return state
+        if "_members" in state:  # whose first has the net
+            return {name: value for name, value in state.items() if name != "net_"}
         return {**state, "net_": (net_state(self.net_), self.net_.user_callbacks())}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         state = dict(state)
         net, callbacks = state.pop("net_", (None, []))
         super().__setstate__(state)  # type: ignore[misc]
-        if net is not None:
+        if "_members" in state:
+            self.net_ = self._members[0].net_
+        elif net is not None:
             self._set_net(net, callbacks, net["device"] if is_usable(net["device"]) else "cpu")
 
     def _set_net(

@@ -1,4 +1,4 @@
-"""Split validation graphs off the training graphs, for early stopping."""
+"""Split validation graphs off the training graphs, for early stopping and cross-fitting."""
 
 from __future__ import annotations
 
@@ -43,3 +43,47 @@ def split_validation(
     positions = (np.arange(n_validation) + random_state.uniform()) * step
     validation = np.sort(candidates[positions.astype(np.int64)])
     return np.setdiff1d(order, validation), validation
+
+
+def cross_parts(
+    strata: NDArray[Any], fraction: float, n_members: int, seed: int
+) -> list[NDArray[np.int64]]:
+    """Return the graphs that each member of an ensemble leaves out.
+
+    Graphs are cut into parts, each with all strata in proportion, and every member leaves out
+    another one. If there are more members than parts, graphs are cut anew. A graph that is the
+    only one of its stratum is never left out.
+
+    Parameters
+    ----------
+    strata : ndarray of shape (n_graphs,)
+        The stratum of each graph.
+
+    fraction : float
+        Share of the graphs in a part.
+
+    n_members : int
+        Number of members.
+
+    seed : int
+        Seed of all that is random.
+
+    Returns
+    -------
+    parts : list of ndarray
+        Of each member the graphs that it leaves out, in ascending order; there may be none.
+    """
+    random_state = np.random.RandomState(seed)
+    _, codes, sizes = np.unique(strata, return_inverse=True, return_counts=True)
+    n_parts = min(max(2, round(1 / fraction)), int(sizes[sizes > 1].sum()))
+    if n_parts == 0:
+        return [np.empty(0, dtype=np.int64)] * n_members
+    parts: list[NDArray[np.int64]] = []
+    while len(parts) < n_members:
+        order = random_state.permutation(len(strata))
+        order = order[np.argsort(codes[order], kind="stable")]
+        order = order[sizes[codes[order]] > 1]
+        # Dealt out in an order sorted by stratum, from some part on, to all parts in turn.
+        part_of = (np.arange(len(order)) + random_state.randint(n_parts)) % n_parts
+        parts += [np.sort(order[part_of == part]) for part in range(n_parts)]
+    return parts[:n_members]

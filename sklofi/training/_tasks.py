@@ -70,6 +70,10 @@ class Task(ABC):
     def _predictions(self, outputs: Tensor) -> NDArray[Any]:
         """Return the predictions that outputs of the network stand for."""
 
+    @abstractmethod
+    def _soft_predictions(self, outputs: Tensor) -> NDArray[np.float64]:
+        """Return probabilities of classes, or predicted numbers, in columns."""
+
     # What tasks use of the estimator.
 
     @abstractmethod
@@ -162,6 +166,9 @@ class NetworkClassifier(ClassifierMixin, Task, WeighsClasses):
 
     _probabilities = staticmethod(probabilities)
 
+    def _soft_predictions(self, outputs: Tensor) -> NDArray[np.float64]:
+        return self._probabilities(outputs)
+
     def _predictions(self, outputs: Tensor) -> NDArray[Any]:
         predicted: NDArray[Any] = self.classes_[self._probabilities(outputs).argmax(axis=1)]
         return predicted
@@ -250,8 +257,11 @@ class NetworkRegressor(RegressorMixin, Task, Parameterized):
         return self._predictions(self._outputs(X))
 
     def _predictions(self, outputs: Tensor) -> NDArray[np.float64]:
-        y = restore_target(outputs.double().numpy(), self._target_mean, self._target_scale)
+        y = self._soft_predictions(outputs)
         return y.reshape(len(y), *self._target_shape)
+
+    def _soft_predictions(self, outputs: Tensor) -> NDArray[np.float64]:
+        return restore_target(outputs.double().numpy(), self._target_mean, self._target_scale)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,6 +25,30 @@ from sklofi.egonets._structure import STRUCTURES
 def learning_rate(*, default: float) -> Any:
     """Declare the learning rate, of which some networks have a default of their own."""
     return parameter("Learning rate of the AdamW optimizer.", POSITIVE, default=default)
+
+
+def members(*, default: int | str) -> Any:
+    """Declare the number of networks."""
+    return parameter(
+        """Number of networks that predict together, by the mean of their outputs. If there are
+        several, each leaves out another part of the training graphs, about a
+        `validation_fraction` of them but at most half, on which it is stopped early; together
+        they learn from all graphs. "auto" is 10 for up to 1200 graphs, fewer for more, and 1 for
+        more than 6,000.""",
+        [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
+        'int or "auto"',
+        default=default,
+    )
+
+
+def with_counts(*, default: bool) -> Any:
+    """Declare whether counts take part."""
+    return flag(
+        """Whether a linear machine on counts of Weisfeiler-Lehman colors takes part in
+        predictions. Its share is found by the loss on graphs that were left out, and may be 0.
+        Continuous features and weights are not counted.""",
+        default=default,
+    )
 
 
 class TrainingParameters(ReadsNodeLabels):
@@ -70,7 +94,8 @@ class TrainingParameters(ReadsNodeLabels):
     )
     validation_fraction: float = parameter(
         """Share of the training graphs to set aside for early stopping, of all classes in
-        proportion. Not used if `X_val` and `y_val` are passed to `fit`.""",
+        proportion; each of several networks sets aside others. Not used if `X_val` and
+        `y_val` are passed to `fit`.""",
         [Interval(Real, 0, 1, closed="neither")],
         default=0.1,
     )
@@ -79,6 +104,15 @@ class TrainingParameters(ReadsNodeLabels):
         lower than before, by more than 0.0001. Losses have no unit: they are cross-entropies,
         or errors of standardized targets.""",
         default=30,
+    )
+    n_members: int | str = members(default=1)
+    counts: bool = with_counts(default=False)
+    n_jobs: int | None = parameter(
+        """Number of processes in which networks are trained side by side, -1 for as many as
+        there are processors. None is 1 unless :func:`joblib.parallel_config` says otherwise.""",
+        [Integral, None],
+        "int or None",
+        default=None,
     )
     device: str = parameter(
         """Where to compute, in the words of torch: "cpu", "cuda", "cuda:1"; "auto" takes a
@@ -120,7 +154,7 @@ class TrainingParameters(ReadsNodeLabels):
         {
             *("handle_unknown", "max_epochs", "lr", "batch_size", "weight_decay"),
             *("early_stopping", "validation_fraction", "patience", "class_weight"),
-            *("device", "warm_start", "random_state", "verbose"),
+            *("device", "warm_start", "random_state", "verbose", "n_jobs"),
         }
     )
     _fitted_attributes: ClassVar[dict[str, tuple[str, str]]] = {
@@ -135,5 +169,27 @@ class TrainingParameters(ReadsNodeLabels):
             "list",
             "The node labels of the training graphs, in the order of the columns that the\n"
             "network sees.",
+        ),
+        "members_": (
+            "list of estimators",
+            """The networks, each as a fitted estimator of its own; of a single network without
+            counts, the estimator itself. `net_`, `module_`, `history_` and `n_epochs_` are those
+            of the first.""",
+        ),
+        "counts_": ("object or None", "The linear machine on counts; None if there is none."),
+        "counts_share_": ("float", "Its share in the outputs, from 0 to 1."),
+        "oof_prediction_": (
+            "ndarray or None",
+            """What was predicted for each training graph, of weight above zero, by a network that
+            was not trained with it and by counts that were not fitted to it: probabilities of
+            shape (n_graphs, n_classes), or numbers of shape (n_graphs, n_outputs); NaN where no
+            network has left a graph out. It is that of a new fit: after `partial_fit` it is None,
+            and in a warm start networks may have seen these graphs before. If `X_val` was
+            passed, it is of these graphs instead. None of a single network without counts.""",
+        ),
+        "oof_losses_": (
+            "dict or None",
+            """The losses of these predictions: of "networks" and of "counts" alone, and
+            "together".""",
         ),
     }

@@ -69,7 +69,10 @@ def fitted_lofi():
         edge_weight="strength",
         edge_features="angles",
     )
+    members = {**TINY, **BONDS, "n_members": 2, "counts": True}
     return {
+        "classifier-members": LoFIClassifier(**members).fit(graphs, classes),
+        "regressor-members": LoFIRegressor(**members).fit(graphs, np.column_stack([y, -y])),
         "classifier": LoFIClassifier(**plain).fit(graphs, classes),
         "classifier-features": weighted.fit(graphs, classes),
         "classifier-bonds": bonds.fit(graphs, classes),
@@ -95,6 +98,7 @@ def fitted_estimators():
             graphs, y
         ),
         "vectorizer": WLVectorizer(n_iter=1, **BONDS).fit(graphs),
+        "vectorizer-rings": WLVectorizer(n_iter=1, max_ring=4, **BONDS).fit(graphs),
         **{
             kind.__name__: small_peer(kind).fit(graphs, y if is_regressor(kind()) else classes)
             for kind in (*PEERS, *COUNTS)

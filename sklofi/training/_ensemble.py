@@ -1,0 +1,374 @@
+"""Several networks that answer together, and a linear machine on counts beside them.
+
+Each network, a *member*, leaves out another part of the training graphs, on which it is stopped
+early. Together they learn from all graphs, and each graph is predicted by a network that has not
+been trained with it. By these predictions the machine on counts gets its share in the outputs:
+``(1 - share) * mean of the networks + share * counts``.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import joblib
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+from torch import Tensor
+
+from sklofi._storage import BOOKKEEPING
+from sklofi._validation import TrainingData
+from sklofi.graphs._graph_set import GraphSet
+from sklofi.kernels._linear_counts import LinearCounts
+from sklofi.kernels._wl import WLVectorizer
+from sklofi.training._callbacks import RecordOutputs
+from sklofi.training._dataset import GraphDataset
+from sklofi.training._encoding import NodeEncoder
+from sklofi.training._split import cross_parts
+from sklofi.training._tasks import Task
+
+# With n_members="auto" there are at most MOST_MEMBERS, and so many that they see at most
+# GRAPHS_OF_ALL graphs in an epoch, all together.
+MOST_MEMBERS = 10
+GRAPHS_OF_ALL = 12_000
+
+# The outputs of every epoch are kept up to so many numbers. Beyond it, with thousands of held-out
+# graphs, the epochs at which networks are stopped may as well be chosen by these graphs.
+MOST_RECORDED = 2**22
+
+# Iterations of the refinement whose colors are counted.
+COUNTED_DEPTH = 3
+
+# The shares of counts that are tried.
+SHARES = np.linspace(0, 1, 21)
+
+# Of outputs, and of the rows of the graphs that they belong to.
+Losses = Callable[[NDArray[Any], NDArray[np.int64]], NDArray[np.float64]]
+
+# The attributes of an ensemble that its members do not share, as those of a single network.
+ALONE: dict[str, Any] = {
+    "counts_": None,
+    "counts_share_": 0.0,
+    "oof_prediction_": None,
+    "oof_losses_": None,
+}
+NOT_SHARED = frozenset({*ALONE, "_members", "net_", "_callback_fit_ctx", *BOOKKEEPING})
+
+
+class Ensemble(Task):
+    """Mixin of the estimators that may hold several networks."""
+
+    n_members: Any  # parameters of the estimator
+    counts: Any
+    n_jobs: Any
+    device: Any
+    random_state: Any
+    early_stopping: Any
+    validation_fraction: Any
+    max_epochs: Any
+    _parameter_constraints: ClassVar[dict[str, Any]]
+
+    counts_: LinearCounts | None
+    counts_share_: float
+    oof_prediction_: NDArray[np.float64] | None
+    oof_losses_: dict[str, float] | None
+    _members: list[Any]
+    _encoder: NodeEncoder
+
+    # What an ensemble uses of the estimator.
+
+    @abstractmethod
+    def _graph_attributes(self) -> dict[str, Any]:
+        """Return the attributes of networkx graphs that are read."""
+
+    @abstractmethod
+    def _dataset(
+        self,
+        graphs: GraphSet,
+        y: NDArray[Any] | None = None,
+        weight: NDArray[np.float64] | None = None,
+    ) -> GraphDataset:
+        """Return graphs as a dataset."""
+
+    @abstractmethod
+    def _fit_net(
+        self,
+        data: TrainingData,
+        held_out: TrainingData | None,
+        is_new: bool,
+        checkpoint: Any = None,
+        context: Any = None,
+    ) -> None:
+        """Train a single network."""
+
+    @abstractmethod
+    def _network_parameters(self) -> dict[str, Any]:
+        """The parameters that a network is made with, and keeps."""
+
+    @property
+    def members_(self) -> list[Any]:
+        """The networks, each as a fitted estimator."""
+        members: list[Any] = vars(self).get("_members", [self])
+        return members
+
+    def _is_ensemble(self) -> bool:
+        """Whether parameters ask for more than a single network."""
+        return self.n_members != 1 or bool(self.counts)
+
+    def _fit_ensemble(
+        self,
+        data: TrainingData,
+        held_out: TrainingData | None,
+        is_new: bool,
+        checkpoint: Any,
+        context: Any,
+    ) -> None:
+        """Train all members, and find the share of counts."""
+        if checkpoint is not None and self.random_state is None:
+            raise ValueError(
+                "Networks that leave out different graphs (n_members, counts) can go on from a"
+                " checkpoint only if random_state is set, to an int: it says which graphs."
+            )
+        if is_new:
+            self._make_members(self._n_members(len(data.y)))
+        members = self._members
+        for number, member in enumerate(members):
+            self._hand_over(member)
+            member._title = f"{type(self).__name__} {number + 1}/{len(members)}"
+        if held_out is None:
+            n_members, share = len(members), self.validation_fraction
+            parts = cross_parts(self._strata(data.y), share, n_members, self._seed)
+        tasks = [
+            (
+                member,
+                data,
+                held_out if held_out is not None else parts[number],
+                is_new,
+                _path_of_member(checkpoint, number, len(members)),
+            )
+            for number, member in enumerate(members)
+        ]
+        trained: list[Any] = []
+        try:
+            if joblib.effective_n_jobs(self.n_jobs) > 1 and len(tasks) > 1:
+                jobs = (joblib.delayed(_fit_member)(*task) for task in tasks)
+                trained = joblib.Parallel(self.n_jobs)(jobs)
+            else:
+                for task in tasks:
+                    trained.append(_fit_member(*task, context))
+                    if getattr(trained[-1].net_, "is_interrupted_", False):
+                        break
+        finally:
+            for member in (*members, *trained):
+                vars(member).pop("_title", None)  # from now on an estimator like others
+        # After an interrupt those that are trained are the ensemble, now or before.
+        self._members = trained if is_new else trained + members[len(trained) :]
+        self._share_with_members()
+        self._take_first_net()
+        if held_out is not None:
+            parts = [np.arange(len(held_out.y))] * len(self._members)
+        self._weigh(data, held_out, parts[: len(self._members)])
+
+    def _n_members(self, n_graphs: int) -> int:
+        if isinstance(self.n_members, str):
+            return int(np.clip(GRAPHS_OF_ALL // n_graphs, 1, MOST_MEMBERS))
+        return int(self.n_members)
+
+    def _make_members(self, n_members: int) -> None:
+        """Make estimators for single networks, before these are built."""
+        self._seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        seeds = np.random.RandomState(self._seed).randint(2**31 - 1, size=n_members)
+        self._members = [self._make_member(seed) for seed in seeds.tolist()]
+        self._share_with_members()
+
+    def _make_member(self, seed: int) -> Any:
+        member = type(self).__new__(type(self))
+        vars(member).update(ALONE)
+        self._hand_over(member)
+        member.n_members, member.counts, member.n_jobs = 1, False, None
+        member.random_state = seed
+        return member
+
+    def _hand_over(self, member: Any) -> None:
+        """Give a member the present parameters."""
+        names = self._parameter_constraints.keys() - {"n_members", "counts", "n_jobs"}
+        for name in names - {"random_state"}:
+            setattr(member, name, getattr(self, name))
+
+    def _share_with_members(self) -> None:
+        """Let members read graphs and targets in the same way."""
+        shared = vars(self).keys() - NOT_SHARED - self._parameter_constraints.keys()
+        for member in self._members:
+            own = {"_made_with": member._made_with} if hasattr(member, "_made_with") else {}
+            vars(member).update({name: vars(self)[name] for name in shared} | own)
+
+    def _take_first_net(self) -> None:
+        """Let the net of the first member stand for all, where one has to."""
+        if "_members" in vars(self):
+            self.net_ = self._members[0].net_
+            self._made_with = {**self._network_parameters(), "device": str(self.device)}
+
+    def _weigh(
+        self,
+        data: TrainingData,
+        held_out: TrainingData | None,
+        rows: Sequence[NDArray[np.int64]],
+    ) -> None:
+        """Fit counts, and find their share by what networks say of graphs they have not seen.
+
+        These are rows of the held-out graphs, or of the training graphs, for each member.
+        """
+        source = data if held_out is None else held_out
+        losses = self._losses_by_graph(source)
+        # A graph may have been left out several times.
+        distinct, which = np.unique(np.concatenate(rows), return_inverse=True)
+        n_times = np.bincount(which, minlength=len(distinct))[:, None]
+
+        def mean_by_graph(outputs: NDArray[np.float64]) -> NDArray[np.float64]:
+            sums = np.zeros((len(distinct), outputs.shape[1]))
+            np.add.at(sums, which, outputs)
+            return sums / n_times
+
+        def loss(outputs: NDArray[np.float64]) -> float:
+            return float(losses(outputs, distinct).sum() / source.weight[distinct].sum())
+
+        together = nets = mean_by_graph(self._outputs_for_others(source, rows, losses))
+        if len(distinct) == 0:
+            return
+        self.oof_losses_ = {"networks": loss(nets)}
+        if self.counts:
+            everything = np.arange(len(data.y))
+            splits: list[Any] = [(np.setdiff1d(everything, part), part) for part in rows]
+            combine: Callable[[NDArray[np.float64]], NDArray[np.float64]] = mean_by_graph
+            if held_out is not None:  # the same graphs for every member, predicted once
+                splits, combine = [(everything, held_out.graphs)], lambda values: values
+            self.counts_, outputs = LinearCounts.fit(
+                self._count_vectorizer(),
+                data.graphs,
+                self._network_target(data.y),
+                self._n_outputs,
+                data.weight,
+                splits,
+                lambda values: loss(combine(values)),
+            )
+            counts = combine(outputs)
+            mixed = [loss((1 - share) * nets + share * counts) for share in SHARES]
+            self.counts_share_ = float(SHARES[np.argmin(mixed)])
+            self.oof_losses_ |= {"counts": loss(counts), "together": min(mixed)}
+            together = (1 - self.counts_share_) * nets + self.counts_share_ * counts
+        predictions = self._soft_predictions(torch.from_numpy(together))
+        self.oof_prediction_ = np.full((len(source.y), predictions.shape[1]), np.nan)
+        self.oof_prediction_[distinct] = predictions
+
+    def _losses_by_graph(self, source: TrainingData) -> Losses:
+        """Return a function of outputs and of the rows that they belong to: weighted losses."""
+        criterion = self._criterion(reduction="none")
+        target = torch.from_numpy(self._network_target(source.y))
+        target = target.double() if target.is_floating_point() else target
+
+        def losses(outputs: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[np.float64]:
+            values = criterion(torch.from_numpy(outputs).double(), target[rows]).numpy()
+            weighted: NDArray[np.float64] = source.weight[rows] * values.reshape(
+                len(rows), -1
+            ).mean(axis=1)
+            return weighted
+
+        return losses
+
+    def _outputs_for_others(
+        self, source: TrainingData, rows: Sequence[NDArray[np.int64]], losses: Losses
+    ) -> NDArray[np.float64]:
+        """Return the outputs of members for the graphs that they left out, one after the other.
+
+        Each member was stopped at the epoch that was best for just these graphs, of which there
+        may be few: its loss on them is too good. Here all have the outputs of one epoch, the best
+        for all of them together; members that have stopped before have those of their last.
+        """
+        outputs = [_recorded(member) for member in self._members]
+        n_epochs = max(map(len, outputs))
+        curves = np.zeros(n_epochs)
+        for of_member, part in zip(outputs, rows, strict=True):
+            if of_member:
+                curve = [losses(of_epoch, part).sum() for of_epoch in of_member]
+                curves += np.pad(curve, (0, n_epochs - len(curve)), mode="edge")
+        # A training that diverges ends with an epoch that has no loss.
+        best = int(np.nan_to_num(curves, nan=np.inf).argmin()) if n_epochs else 0
+        if not self.early_stopping:  # networks have the weights of the last epoch
+            best = n_epochs - 1
+        chosen = []
+        for member, of_member, part in zip(self._members, outputs, rows, strict=True):
+            if of_member:
+                chosen.append(of_member[min(best, len(of_member) - 1)])
+            elif len(part):
+                graphs = source.graphs[part]
+                chosen.append(member.net_.forward(member._dataset(graphs)).numpy())
+            else:
+                chosen.append(np.zeros((0, member._n_outputs)))
+        return np.concatenate(chosen).astype(np.float64)
+
+    def _is_recorded(self, validation: Any) -> bool:
+        """Whether the outputs for validation graphs are kept, epoch by epoch."""
+        is_member = "_title" in vars(self)  # that is being trained
+        if not is_member or validation is None:
+            return False
+        n_numbers = len(validation) * self._n_outputs * self.max_epochs
+        return bool(n_numbers <= MOST_RECORDED)
+
+    def _count_vectorizer(self) -> WLVectorizer:
+        """Return the feature map of counts. It sees the edges that the network sees."""
+        reads_labels = self._graph_attributes().get("edge_label") is not None
+        return WLVectorizer(
+            COUNTED_DEPTH,
+            max_ring=int(getattr(self, "max_ring", 0)),
+            node_label=self._graph_attributes()["node_label"],
+            edge_label="label" if reads_labels else None,
+            unary=True,
+        )
+
+    def _joint_outputs(self, dataset: Any) -> Tensor:
+        """Return the outputs of all members and counts together."""
+        if "_members" not in vars(self):
+            outputs: Tensor = self.net_.forward(dataset)
+            return outputs
+        nets = [member.net_.forward(dataset).double() for member in self._members]
+        mean = torch.stack(nets).mean(dim=0)
+        if self.counts_ is None or self.counts_share_ == 0:
+            return mean
+        counts = torch.from_numpy(self.counts_.outputs(dataset.graphs))
+        return (1 - self.counts_share_) * mean + self.counts_share_ * counts
+
+
+def _recorded(member: Any) -> list[NDArray[Any]]:
+    """Take the outputs of all epochs out of the history of a member."""
+    rows = [row for row in member.net_.history if RecordOutputs.NAME in row]
+    return [row.pop(RecordOutputs.NAME) for row in rows]
+
+
+def _fit_member(
+    member: Any,
+    data: TrainingData,
+    held_out: TrainingData | NDArray[np.int64],
+    is_new: bool,
+    checkpoint: Any,
+    context: Any = None,
+) -> Any:
+    """Train a member on all graphs but those that are held out, and return it."""
+    training = data
+    if isinstance(held_out, np.ndarray):
+        training = data.take(np.setdiff1d(np.arange(len(data.y)), held_out))
+        held_out = data.take(held_out)
+    validation = held_out if len(held_out.y) else None
+    member._fit_net(training, validation, is_new, checkpoint, context)
+    return member
+
+
+def _path_of_member(path: Any, number: int, n_members: int) -> Any:
+    """Return where a member keeps its checkpoint: a file of its own, or the folder of all."""
+    if path is None or n_members == 1 or Path(path).is_dir():
+        return path
+    path = Path(path)
+    return path.with_name(f"{path.stem}-{number}{path.suffix}")
