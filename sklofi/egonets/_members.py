@@ -191,10 +191,14 @@ def _neighbors(
 
 def _far_members(graphs: GraphSet, radius: int, relations: Relations, code_of: _KindCodes) -> _Part:
     """Return the members that are two steps away, or more."""
-    within = boolean_incidence(graphs, 1).astype(np.int32)
+    within = incidence = boolean_incidence(graphs, 1).astype(np.int32)
+    n_added = 1
     for steps in range(2, radius + 1):
-        within = within + boolean_incidence(graphs, steps).astype(np.int32)
-    distances = radius + 1 - within.data  # at least 1
+        wider = boolean_incidence(graphs, steps).astype(np.int32)
+        if wider.nnz == incidence.nnz:
+            break  # no egonet has grown, and none will
+        within, incidence, n_added = within + wider, wider, steps
+    distances = n_added + 1 - within.data  # at least 1
     far = np.flatnonzero(distances >= 2)
     centers = segments_of(within.indptr, far)
     return _Part(

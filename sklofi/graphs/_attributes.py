@@ -23,6 +23,9 @@ MISSING = object()
 # Networks compute with 32 bits.
 LARGEST_NUMBER = float(np.finfo(np.float32).max)
 
+# What numpy turns into a float all the same, with a loss or by reading it.
+NOT_REAL = (str, bytes, np.complexfloating)
+
 
 def read_node_labels(
     graphs: list[nx.Graph], nodes: list[list[Hashable]], node_label: Hashable | None
@@ -182,7 +185,7 @@ def _convert_to_floats(values: list[Any]) -> NDArray[np.float64]:
     array = np.array(values)
     kind = array.dtype.kind
     # numpy would read texts, count days, and drop imaginary parts.
-    if kind in "SUMmc" or (kind == "O" and any(isinstance(v, str | bytes) for v in array.flat)):
+    if kind in "SUMmc" or (kind == "O" and any(isinstance(v, NOT_REAL) for v in array.flat)):
         raise TypeError("not real numbers")
     with np.errstate(over="ignore"):  # what is too large becomes infinite
         return array.astype(np.float64)

@@ -269,6 +269,8 @@ class _DerivableCounts(CountMatrix):
     """A CountMatrix whose products have gradients with respect to the counts, too."""
 
     def __matmul__(self, x: Tensor) -> Tensor:
+        if not x.requires_grad:  # torch 2.4 has gradients for counts only beside those for x
+            x = x.detach().requires_grad_()
         return F.embedding_bag(
             self.columns,
             x,

@@ -101,6 +101,13 @@ def test_colors_are_nested_multisets_of_pairs(seed, radius, relations, n_layers)
     assert len(set(zip(got, colors, strict=True))) == len(set(got)) == len(set(colors))
 
 
+def test_a_radius_beyond_all_graphs_takes_no_longer():
+    """Found by torture: a file with a radius of billions was worked on for ever."""
+    graphs = GraphSet.from_networkx([nx.path_graph(5), nx.cycle_graph(6), nx.empty_graph(2)])
+    relations = Relations(distances=True)
+    assert found(graphs, 10**9, relations) == found(graphs, 4, relations)
+
+
 def test_pairs_are_sorted_and_belong_to_their_level():
     graphs = GraphSet.from_networkx([random_multigraph(i, n_labels=3) for i in range(20)])
     table = color_table(graphs, 1, 3, Relations(distances=True))

@@ -29,6 +29,11 @@ def test_a_missing_label_is_located():
         ([[1, 2], [3, np.nan]], "Graph 0, node 1, has NaN in its features 'x'"),
         ([[1, -np.inf], [3, 4]], "Graph 0, node 0, has an infinite"),
         ([1e300, 1], "Graph 0, node 0, has an infinite or too large value"),
+        (
+            [1, np.complex64(1j)],
+            "Graph 0, node 1, has .* as its features 'x', which is not a number",
+        ),
+        ([Fraction(1, 2), np.complex64(1j)], "Graph 0, node 1, has .* which is not a number"),
         ([1, "carbon"], "Graph 0, node 1, has 'carbon' as its features 'x'.*node_label"),
         ([1, None], "node 1, has NaN|node 1, has None"),
         (["1", "2.5"], "node 0, has '1' as its features 'x'"),
@@ -36,7 +41,7 @@ def test_a_missing_label_is_located():
         ([[[1]], [[2]]], r"Graph 0, node 0, has features 'x' of shape \(1, 1\)"),
         ([1, [2]], "mix numbers and vectors"),
     ],
-    ids=range(10),
+    ids=range(12),
 )
 def test_bad_features_are_located(values, match):
     with pytest.raises(ValueError, match=match):
