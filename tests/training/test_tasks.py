@@ -67,6 +67,16 @@ def test_class_weights_may_change_in_a_warm_start(larger_motifs):
         by_class.set_params(class_weight="balanced").fit([graphs[i] for i in only], y[only])
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_decisions_are_log_odds(larger_motifs, n_classes):
+    graphs, _ = larger_motifs
+    classifier = LoFIClassifier(**QUICK).fit(graphs, np.arange(len(graphs)) % n_classes)
+    logarithms = np.log(classifier.predict_proba(graphs))
+    expected = logarithms[:, 1] - logarithms[:, 0] if n_classes == 2 else logarithms
+    assert_allclose(classifier.decision_function(graphs), expected, rtol=1e-10, atol=1e-12)
+    assert_array_equal(classifier.predict(graphs), logarithms.argmax(axis=1))
+
+
 def test_partial_fit_takes_classes_in_parts(larger_motifs):
     graphs, y = larger_motifs
     classifier = LoFIClassifier(**QUICK)
