@@ -89,7 +89,7 @@ def test_partial_fit_takes_classes_in_parts(larger_motifs):
     with pytest.raises(ValueError, match=r"classes \[5\], which are not among"):
         classifier.partial_fit(graphs, np.where(y == 1, 5, 0))
     with pytest.raises(ValueError, match="needs all of y at once"):
-        LoFIClassifier(class_weight="balanced").partial_fit(graphs, y)
+        LoFIClassifier(n_members=1, counts=False, class_weight="balanced").partial_fit(graphs, y)
 
 
 # Numbers
