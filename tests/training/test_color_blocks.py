@@ -132,7 +132,11 @@ def test_pairs_of_batches_that_are_cut_together_are_those_of_each_batch(gradient
             parts = level.pairs.columns.reshape(-1, 2)
             found |= set(blocks.kinds[parts[:, 1].numpy() - n_colors])
             matrix = pair_matrix(
-                parts[:, 0], parts[:, 1] - n_colors, n_colors, len(blocks.kinds), gradients=gradients
+                parts[:, 0],
+                parts[:, 1] - n_colors,
+                n_colors,
+                len(blocks.kinds),
+                gradients=gradients,
             )
             for expected in (matrix, other.pairs):
                 for got, array in zip(arrays_of(level.pairs), arrays_of(expected), strict=True):
