@@ -50,8 +50,8 @@ pairs = {
 # %%
 # All methods
 # -----------
-# Networks are left as they are, one of each, but trained at the same rate and for the same time: the graphs
-# are too few to set some aside that tell when to stop. Those that read bonds by option do.
+# There is one network of each, as it is, but trained at the same rate and for the same time: the
+# graphs are too few to set some aside that tell when to stop. Those that read bonds by option do.
 training = {"max_epochs": 50, "lr": 0.02, "early_stopping": False, "random_state": 0}
 published = LoFIClassifier.published(**training)
 methods = {"LoFI": LoFIClassifier(n_members=1, counts=False, **training)}
