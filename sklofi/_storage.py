@@ -31,7 +31,7 @@ from safetensors import SafetensorError, deserialize
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from sklofi._messages import shorten
+from sklofi._messages import shorten, show
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -339,7 +339,7 @@ def encode(value: Any, place: str, arrays: Arrays, classes: tuple[type, ...] = (
     if kind in classes:
         return {KIND: kind.__name__, "value": encode_member(_get_state(value), kind.__name__)}
     raise TypeError(
-        f"{value!r} ({place}) cannot be saved, because it is of the type {kind.__name__}: only"
+        f"{show(value)} ({place}) cannot be saved, because it is of the type {kind.__name__}: only"
         " numbers, texts, bytes, tuples and the like can be read back without running code."
         " Use such values, or joblib.dump for a file that only you will read."
     )

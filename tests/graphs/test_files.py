@@ -177,9 +177,7 @@ def test_estimators_and_graphs_are_told_apart(tmp_path):
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"\xff" * 40, b"\x02" + b"\0" * 7 + b"{}"])
 def test_other_files_are_refused(content, tmp_path):
     (tmp_path / "a").write_bytes(content)
-    with pytest.raises(
-        ValueError, match="a (is not a file that sklofi|is a safetensors file, but)"
-    ):
+    with pytest.raises(ValueError, match=r"a is (not a file that sklofi|a safetensors)"):
         GraphSet.load(tmp_path / "a")
 
 
