@@ -15,9 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklofi._messages import attempt, shorten
+from sklofi.graphs._molecule_options import MoleculeOptions
 
 # Classes of fields that are neither arrays nor plain values: dataclasses of plain values.
-SAVED_CLASSES: tuple[type, ...] = ()
+SAVED_CLASSES: tuple[type, ...] = (MoleculeOptions,)
 
 # The key of node names that are stored as one array of all their bytes.
 BYTES, LENGTHS = "bytes", "lengths"

@@ -23,6 +23,7 @@ from sklofi.graphs._consistency import is_consistent
 from sklofi.graphs._files import check_plain, damaged, load_fields, save_fields
 from sklofi.graphs._labels import DEFAULT_EDGE_LABEL, DEFAULT_NODE_LABEL
 from sklofi.graphs._lists import TABLES_ONLY
+from sklofi.graphs._molecule_options import MoleculeOptions
 from sklofi.graphs._networkx import (
     WEIGHT,
     build_networkx,
@@ -40,8 +41,8 @@ class GraphSet(GraphReaders):
     """A sequence of graphs in flat arrays, ready to be sliced by scikit-learn.
 
     Make one with :meth:`from_networkx`, or with the method of another form, such as
-    :meth:`from_pyg` or :meth:`from_edge_list`. Every estimator of this library takes a list of
-    graphs or a ``GraphSet``; the second is converted once instead of once per fit, and travels
+    :meth:`from_molecules` or :meth:`from_edge_list`. Every estimator of this library takes a list
+    of graphs or a ``GraphSet``; the second is converted once instead of once per fit, and travels
     to worker processes as plain arrays. :meth:`save` keeps it in a file.
 
     A ``GraphSet`` is a sequence: ``len(graphs)``, ``graphs[3]`` (a networkx graph) and
@@ -112,6 +113,9 @@ class GraphSet(GraphReaders):
     edge_features : hashable
         The edge attribute that features came from and go back to.
 
+    molecule_options : MoleculeOptions or None
+        How molecules were read, if the graphs are molecules.
+
     Examples
     --------
     >>> import networkx as nx
@@ -140,6 +144,7 @@ class GraphSet(GraphReaders):
     edge_weight: Hashable = WEIGHT
     edge_vectors: NDArray[np.float64] | None = None
     edge_features: Hashable = "features"
+    molecule_options: MoleculeOptions | None = None
 
     # Not data: neither pickled nor saved. A slice has an origin, its whole set and rows there.
     tables: TableCache = field(default_factory=TableCache, init=False)
@@ -306,6 +311,12 @@ class GraphSet(GraphReaders):
         return int(self.node_offsets[-1])
 
     @property
+    def missing(self) -> NDArray[np.bool_]:
+        """Which rows have no graph, because they were no molecules (``on_invalid="nan"``)."""
+        missing: NDArray[np.bool_] = self.node_offsets[1:] == self.node_offsets[:-1]
+        return missing
+
+    @property
     def origin(self) -> tuple[GraphSet, NDArray[np.int64]]:
         """The set that this one was sliced from, and the rows that were taken."""
         return self._origin or (self, np.arange(len(self)))
@@ -403,8 +414,10 @@ class GraphSet(GraphReaders):
             edge_weights=None if self.edge_weights is None else self.edge_weights[edges],
             edge_vectors=None if self.edge_vectors is None else self.edge_vectors[edges],
         )
-        whole, rows = self.origin
-        vars(part)["_origin"] = (whole, rows[graphs])
+        # Tables are for graphs with nodes; a set with others has none to share.
+        if self.molecule_options is None or not self.missing.any():
+            whole, rows = self.origin
+            vars(part)["_origin"] = (whole, rows[graphs])
         return part
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:

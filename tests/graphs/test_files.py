@@ -78,6 +78,16 @@ def test_names_of_nodes_come_back(names, tmp_path):
     assert list(GraphSet.load(tmp_path / "a")[0]) == list(names)
 
 
+def test_molecules_come_back_with_how_they_were_read(tmp_path):
+    options = {"atom_label": "element", "explicit_hydrogens": True}
+    saved = GraphSet.from_molecules(["CCO", "no molecule", "c1ccccc1"], on_invalid="nan", **options)
+    saved.save(tmp_path / "a")
+    loaded = GraphSet.load(tmp_path / "a")
+    assert_equal_fields(loaded, saved)
+    assert loaded.molecule_options == saved.molecule_options
+    assert loaded.missing.tolist() == [False, True, False]
+
+
 def test_slices_are_saved_as_themselves(tmp_path):
     graphs, _ = motifs()
     graphs[3:7].save(tmp_path / "part")
