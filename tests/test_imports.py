@@ -14,14 +14,14 @@ PACKAGE = Path(sklofi.__file__).parent
 
 # What several rooms need.
 SHARED = {
-    *("_available", "_memory", "_messages", "_parameters", "_plotting", "_scaling", "_statistics"),
-    *("_storage", "_validation"),
+    *("_available", "_memory", "_messages", "_molecules", "_parameters", "_plotting", "_scaling"),
+    *("_statistics", "_storage", "_validation"),
 }
 
 # The road of the data: from each room, the rooms that it may import. The shared modules import
 # no room but graphs, so that rooms which come after it may import them.
 ARROWS = {
-    "graphs": {"_messages"},
+    "graphs": {"_messages", "_parameters", "_storage"},  # for a transformer, and for files
     "egonets": {"graphs", "_memory"},
     "nn": set(),  # torch alone
     "kernels": {"graphs", "egonets", *SHARED},

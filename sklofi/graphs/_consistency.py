@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from sklofi.graphs._molecule_options import MoleculeOptions
+
 if TYPE_CHECKING:
     from sklofi.graphs._graph_set import GraphSet
 
@@ -29,15 +31,26 @@ def _have_right_sizes(graphs: GraphSet) -> bool:
         and len(nodes) > 0
         and len(edges) > 0
         and nodes[0] == edges[0] == 0
-        and bool((nodes[1:] > nodes[:-1]).all())  # differences could overflow
+        and _have_nodes(graphs)
         and bool((edges[1:] >= edges[:-1]).all())
         and nodes[-1] == len(edges) - 1
-        and all(a is None or len(a) == nodes[-1] for a in (graphs.label_ids, graphs.features))
+        and (graphs.label_ids is None or len(graphs.label_ids) == nodes[-1])
         and all(a is None or len(a) == edges[-1] for a in (graphs.neighbors, graphs.edge_label_ids))
         and graphs.directed.shape == (len(graphs),)
+        and graphs.directed.dtype == bool
+        and _are_floats(graphs.features, int(nodes[-1]), n_dims=2)
+        and (graphs.node_names is None or graphs.node_names.shape == (nodes[-1],))
         and _are_floats(graphs.edge_weights, int(edges[-1]), n_dims=1)
         and _are_floats(graphs.edge_vectors, int(edges[-1]), n_dims=2)
     )
+
+
+def _have_nodes(graphs: GraphSet) -> bool:
+    """Return whether every graph has nodes; molecules that could not be read have none."""
+    nodes, options = graphs.node_offsets, graphs.molecule_options
+    if options is None:
+        return bool((nodes[1:] > nodes[:-1]).all())  # differences could overflow
+    return type(options) is MoleculeOptions and bool((nodes[1:] >= nodes[:-1]).all())
 
 
 def _are_floats(array: NDArray[np.float64] | None, length: int, n_dims: int) -> bool:
@@ -61,4 +74,7 @@ def _have_right_numbers(graphs: GraphSet) -> bool:
         and ((edge_ids >= 0) & (edge_ids < len(graphs.edge_labels))).all()
         and ((weights >= 0) & (weights < np.inf)).all()
         and np.isfinite(vectors).all()
+        and (graphs.features is None or np.isfinite(graphs.features).all())
+        and (graphs.label_ids is not None or not graphs.labels)
+        and (graphs.edge_label_ids is not None or not graphs.edge_labels)
     )

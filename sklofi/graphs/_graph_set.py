@@ -1,12 +1,13 @@
 """The container of graphs: flat arrays that scikit-learn can slice.
 
 :class:`GraphSet` is the form in which graphs pass through the library: checked once by a reader
-(:mod:`sklofi.graphs._networkx`), a handful of numpy arrays afterwards.
+(:mod:`sklofi.graphs._networkx`, for instance), a handful of numpy arrays afterwards.
 """
 
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, fields, replace
@@ -16,10 +17,13 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
+from sklofi._messages import attempt
 from sklofi.graphs._cache import TableCache
 from sklofi.graphs._consistency import is_consistent
+from sklofi.graphs._files import check_plain, damaged, load_fields, save_fields
 from sklofi.graphs._labels import DEFAULT_EDGE_LABEL, DEFAULT_NODE_LABEL
 from sklofi.graphs._lists import TABLES_ONLY
+from sklofi.graphs._molecule_options import MoleculeOptions
 from sklofi.graphs._networkx import (
     WEIGHT,
     build_networkx,
@@ -28,16 +32,18 @@ from sklofi.graphs._networkx import (
     warn_of_weights,
 )
 from sklofi.graphs._parallel import merge_parallel
+from sklofi.graphs._readers import GraphReaders
 from sklofi.graphs._segments import take_segments
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GraphSet:
+class GraphSet(GraphReaders):
     """A sequence of graphs in flat arrays, ready to be sliced by scikit-learn.
 
-    Make one with :meth:`from_networkx`. Every estimator of this library takes a list of
-    networkx graphs or a ``GraphSet``; the second is converted once instead of once per
-    fit, and travels to worker processes as plain arrays.
+    Make one with :meth:`from_networkx`, or with the method of another form, such as
+    :meth:`from_molecules` or :meth:`from_edge_list`. Every estimator of this library takes a list
+    of graphs or a ``GraphSet``; the second is converted once instead of once per fit, and travels
+    to worker processes as plain arrays. :meth:`save` keeps it in a file.
 
     A ``GraphSet`` is a sequence: ``len(graphs)``, ``graphs[3]`` (a networkx graph) and
     iteration work as for a list, while ``graphs[key]`` with a slice, an integer array or
@@ -107,6 +113,9 @@ class GraphSet:
     edge_features : hashable
         The edge attribute that features came from and go back to.
 
+    molecule_options : MoleculeOptions or None
+        How molecules were read, if the graphs are molecules.
+
     Examples
     --------
     >>> import networkx as nx
@@ -135,6 +144,7 @@ class GraphSet:
     edge_weight: Hashable = WEIGHT
     edge_vectors: NDArray[np.float64] | None = None
     edge_features: Hashable = "features"
+    molecule_options: MoleculeOptions | None = None
 
     # Not data: neither pickled nor saved. A slice has an origin, its whole set and rows there.
     tables: TableCache = field(default_factory=TableCache, init=False)
@@ -231,6 +241,65 @@ class GraphSet:
         """
         return list(self)
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the graphs to a file, so that they are converted once.
+
+        The file holds arrays (safetensors) and a description (JSON), no pickles. It is
+        written beside the target and then moved over it, so that a crash leaves the former
+        file whole. Labels and names of nodes have to be plain values, such as numbers, texts
+        and tuples of them. Tables that are kept with the graphs are not saved.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Where to write. By convention the name ends with ``.safetensors``.
+        """
+        save_fields(self._data(), path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> GraphSet:
+        """Read graphs from a file that :meth:`save` has written.
+
+        Arrays are mapped into memory: the system reads them when they are used, and
+        processes on one machine share them. The file may be replaced or removed meanwhile,
+        but not written to. Nothing is unpickled and no code from the file is run, whatever
+        is in it; what does not fit together is refused.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file.
+
+        Returns
+        -------
+        graphs : GraphSet
+            The graphs, equal in all fields to those that were saved.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> import networkx as nx
+        >>> from sklofi import GraphSet
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> path = os.path.join(folder.name, "graphs.safetensors")
+        >>> GraphSet.from_networkx([nx.path_graph(3), nx.star_graph(4)]).save(path)
+        >>> GraphSet.load(path)
+        GraphSet(n_graphs=2, n_nodes=8)
+        """
+        data = load_fields(path)
+        graphs = attempt(cls._check_loaded, data)
+        if isinstance(graphs, Exception):
+            raise damaged(path, graphs) from graphs
+        return graphs
+
+    @classmethod
+    def _check_loaded(cls, data: dict[str, Any]) -> GraphSet:
+        """Return the graphs with fields from a file, if they are graphs."""
+        check_plain(data)
+        graphs = cls(**data)
+        graphs.check_arrays()
+        return graphs
+
     @property
     def shape(self) -> tuple[int]:
         """``(n_graphs,)``, which tells scikit-learn how to slice."""
@@ -240,6 +309,12 @@ class GraphSet:
     def n_nodes(self) -> int:
         """Number of nodes of all graphs together."""
         return int(self.node_offsets[-1])
+
+    @property
+    def missing(self) -> NDArray[np.bool_]:
+        """Which rows have no graph, because they were no molecules (``on_invalid="nan"``)."""
+        missing: NDArray[np.bool_] = self.node_offsets[1:] == self.node_offsets[:-1]
+        return missing
 
     @property
     def origin(self) -> tuple[GraphSet, NDArray[np.int64]]:
@@ -339,8 +414,10 @@ class GraphSet:
             edge_weights=None if self.edge_weights is None else self.edge_weights[edges],
             edge_vectors=None if self.edge_vectors is None else self.edge_vectors[edges],
         )
-        whole, rows = self.origin
-        vars(part)["_origin"] = (whole, rows[graphs])
+        # Tables are for graphs with nodes; a set with others has none to share.
+        if self.molecule_options is None or not self.missing.any():
+            whole, rows = self.origin
+            vars(part)["_origin"] = (whole, rows[graphs])
         return part
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
