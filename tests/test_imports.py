@@ -14,8 +14,8 @@ PACKAGE = Path(sklofi.__file__).parent
 
 # What several rooms need.
 SHARED = {
-    *("_available", "_memory", "_messages", "_parameters", "_plotting", "_scaling", "_statistics"),
-    *("_storage", "_validation"),
+    *("_available", "_groups", "_memory", "_messages", "_parameters", "_plotting", "_scaling"),
+    *("_statistics", "_storage", "_validation"),
 }
 
 # The road of the data: from each room, the rooms that it may import. The shared modules import
@@ -31,7 +31,7 @@ ARROWS = {
     "inspection": {"graphs", "egonets", "nn", "training", "_lofi", *SHARED},
     "datasets": set(),
     "_load": {"_messages", "_storage"},
-    "comparison": {"_plotting", "_statistics"},  # takes any estimator
+    "comparison": {"_groups", "_plotting", "_statistics"},  # takes any estimator
     "_statistics": set(),
     "cluster": {"graphs"},
     "testing": {"graphs"},
