@@ -177,7 +177,7 @@ class NetworkEstimator(
             )
             held_out = None
             if X_val is not None:
-                held_out = self._check_data(X_val, y_val, None, None, reset=False)
+                held_out = self._check_data(X_val, y_val, None, reset=False)
             # A network that partial_fit has begun goes on alone.
             if self._is_ensemble() and (is_new or "_members" in vars(self)):
                 self._fit_ensemble(data, held_out, is_new, checkpoint, context)
@@ -342,7 +342,7 @@ class NetworkEstimator(
         return data
 
     def _check_data(
-        self, X: Any, y: Any, sample_weight: Any, groups: Any, *, reset: bool
+        self, X: Any, y: Any, sample_weight: Any, groups: Any = None, *, reset: bool
     ) -> TrainingData:
         """X, y, weights and groups as arrays of the same length, without weights of zero."""
         attributes = self._graph_attributes()
