@@ -37,9 +37,9 @@ from sklofi.graphs._segments import take_segments
 class GraphSet:
     """A sequence of graphs in flat arrays, ready to be sliced by scikit-learn.
 
-    Make one with :meth:`from_networkx` or :meth:`from_molecules`. Every estimator of this library takes a list of
-    networkx graphs or a ``GraphSet``; the second is converted once instead of once per
-    fit, and travels to worker processes as plain arrays.
+    Make one with :meth:`from_networkx` or :meth:`from_molecules`. Every estimator of this
+    library takes a list of graphs or a ``GraphSet``; the second is converted once instead of
+    once per fit, and travels to worker processes as plain arrays.
 
     A ``GraphSet`` is a sequence: ``len(graphs)``, ``graphs[3]`` (a networkx graph) and
     iteration work as for a list, while ``graphs[key]`` with a slice, an integer array or

@@ -164,6 +164,26 @@ class NetworkClassifier(ClassifierMixin, Task, WeighsClasses):
         """
         return self._probabilities(self._outputs(X))
 
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Compute the log-odds of the classes.
+
+        Parameters
+        ----------
+        X : list of networkx graphs, or GraphSet
+            Graphs.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_graphs,) or (n_graphs, n_classes)
+            Of two classes, the log-odds of the second: the logarithm of its probability less
+            that of the first. Of more, the logarithms of their probabilities.
+        """
+        outputs = self._outputs(X).double().log_softmax(dim=1).numpy()
+        scores: NDArray[np.float64] = (
+            outputs[:, 1] - outputs[:, 0] if outputs.shape[1] == 2 else outputs
+        )
+        return scores
+
     _probabilities = staticmethod(probabilities)
 
     def _soft_predictions(self, outputs: Tensor) -> NDArray[np.float64]:

@@ -20,7 +20,15 @@ from sklofi.inspection import (
 
 matplotlib.use("Agg")
 
-QUICK = {"n_layers": 2, "n_masks": 4, "n_words": 3, "max_epochs": 5, "random_state": 0}
+QUICK = {
+    "n_members": 1,
+    "counts": False,
+    "n_layers": 2,
+    "n_masks": 4,
+    "n_words": 3,
+    "max_epochs": 5,
+    "random_state": 0,
+}
 
 
 @pytest.fixture(scope="module")
