@@ -1,7 +1,7 @@
 """The container of graphs: flat arrays that scikit-learn can slice.
 
 :class:`GraphSet` is the form in which graphs pass through the library: checked once by a reader
-(:mod:`sklofi.graphs._networkx`), a handful of numpy arrays afterwards.
+(:mod:`sklofi.graphs._networkx`, for instance), a handful of numpy arrays afterwards.
 """
 
 from __future__ import annotations
@@ -30,16 +30,18 @@ from sklofi.graphs._networkx import (
     warn_of_weights,
 )
 from sklofi.graphs._parallel import merge_parallel
+from sklofi.graphs._readers import GraphReaders
 from sklofi.graphs._segments import take_segments
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GraphSet:
+class GraphSet(GraphReaders):
     """A sequence of graphs in flat arrays, ready to be sliced by scikit-learn.
 
-    Make one with :meth:`from_networkx` or :meth:`from_molecules`. Every estimator of this
-    library takes a list of graphs or a ``GraphSet``; the second is converted once instead of
-    once per fit, and travels to worker processes as plain arrays.
+    Make one with :meth:`from_networkx`, or with the method of another form, such as
+    :meth:`from_molecules` or :meth:`from_edge_list`. Every estimator of this library takes a
+    list of graphs or a ``GraphSet``; the second is converted once instead of once per fit, and
+    travels to worker processes as plain arrays. :meth:`save` keeps it in a file.
 
     A ``GraphSet`` is a sequence: ``len(graphs)``, ``graphs[3]`` (a networkx graph) and
     iteration work as for a list, while ``graphs[key]`` with a slice, an integer array or

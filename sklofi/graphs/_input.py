@@ -2,19 +2,32 @@
 
 To take another form of graphs, write a module ``_<form>.py`` with a function ``read_<form>``
 that checks its input and returns the fields of a :class:`GraphSet`, as
-:mod:`sklofi.graphs._networkx` does. Add the class method ``GraphSet.from_<form>``, and a case
-to :func:`as_graph_set` where the type of X says which reader to use.
+:mod:`sklofi.graphs._networkx` does. Add the class method ``GraphSet.from_<form>``, and a row
+to `READERS` where the type of the graphs says which reader to use.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
+
+import networkx as nx
+import scipy.sparse as sp
 
 from sklofi._messages import show
 from sklofi.graphs._graph_set import GraphSet
 from sklofi.graphs._labels import DEFAULT_EDGE_LABEL, DEFAULT_NODE_LABEL
+from sklofi.graphs._lists import as_list, check_not_single
 from sklofi.graphs._networkx import check_graph_list, read_networkx
+from sklofi.graphs._pyg import is_batch, is_pyg, read_pyg
+from sklofi.graphs._scipy import read_scipy
+
+# The forms that are known by the type of a graph, and their readers. Anything else is read, or
+# refused, as networkx graphs.
+READERS: list[tuple[Callable[[Any], bool], Callable[..., dict[str, Any]]]] = [
+    (is_pyg, read_pyg),
+    (sp.issparse, read_scipy),
+]
 
 
 def as_graph_set(
@@ -31,8 +44,8 @@ def as_graph_set(
 
     Parameters
     ----------
-    X : list, tuple or 1-D array of networkx graphs, or GraphSet
-        What the user has passed.
+    X : list, tuple or 1-D array of graphs, or GraphSet
+        What the user has passed. The first graph says which of the `READERS` reads them.
 
     node_label, node_features, edge_label, edge_weight, edge_features : hashable or None
         The attributes that the estimator reads, as in :meth:`GraphSet.from_networkx`.
@@ -51,7 +64,33 @@ def as_graph_set(
     names = (node_label, node_features, edge_label, edge_weight, edge_features)
     if isinstance(X, GraphSet):
         return _check_graph_set(X, *names)
-    return GraphSet(**read_networkx(check_graph_list(X), *names, is_training=is_training))
+    read = find_reader(X)
+    graphs = check_graph_list(X) if read is read_networkx else as_list(X)
+    return GraphSet(**read(graphs, *names, is_training=is_training))
+
+
+def find_reader(X: Any) -> Callable[..., dict[str, Any]]:
+    """Return the reader of a list of graphs, by the type of the first."""
+    if is_batch(X):
+        raise TypeError("X is a torch_geometric Batch; pass X.to_data_list().")
+    for is_form in (_is_networkx, *(is_form for is_form, _ in READERS)):
+        check_not_single(X, is_form(X))
+    first = as_list(X)[0]
+    return next((read for is_form, read in READERS if is_form(first)), read_networkx)
+
+
+def _is_networkx(X: Any) -> bool:
+    return isinstance(X, nx.Graph)
+
+
+def original_graphs(X: Any, graphs: GraphSet) -> GraphSet | Sequence[nx.Graph]:
+    """Return graphs to be shown: those of the user, if they are networkx graphs.
+
+    `graphs` is what was read of X, which is a GraphSet or a list of graphs of any form.
+    """
+    if isinstance(X, GraphSet):
+        return X
+    return check_graph_list(X) if find_reader(X) is read_networkx else graphs
 
 
 def _check_graph_set(
