@@ -33,6 +33,8 @@ ARROWS = {
     "_load": {"_messages", "_storage"},
     "comparison": {"_groups", "_plotting", "_statistics"},  # takes any estimator
     "_statistics": set(),
+    "_command": {"graphs", "comparison", "_load", "_messages", "_tables"},
+    "__main__": {"_command"},
     "cluster": {"graphs"},
     "testing": {"graphs"},
     **{module: {"graphs", *SHARED} for module in SHARED},
