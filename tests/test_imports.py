@@ -14,14 +14,14 @@ PACKAGE = Path(sklofi.__file__).parent
 
 # What several rooms need.
 SHARED = {
-    *("_available", "_groups", "_memory", "_messages", "_parameters", "_plotting", "_scaling"),
-    *("_statistics", "_storage", "_tables", "_validation"),
+    *("_available", "_groups", "_memory", "_messages", "_molecules", "_parameters", "_plotting"),
+    *("_scaling", "_statistics", "_storage", "_tables", "_validation"),
 }
 
 # The road of the data: from each room, the rooms that it may import. The shared modules import
 # no room but graphs, so that rooms which come after it may import them.
 ARROWS = {
-    "graphs": {"_messages"},
+    "graphs": {"_messages", "_parameters"},  # the second for a transformer, which is no reader
     "egonets": {"graphs", "_memory"},
     "nn": set(),  # torch alone
     "kernels": {"graphs", "egonets", *SHARED},

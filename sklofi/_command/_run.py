@@ -201,7 +201,8 @@ def _predict(
     """Return the cells of further columns, by their names."""
     if len(rows) == 0:
         return {column: []}
-    graphs = samples.graphs(rows)
+    # Estimators read molecules as those that they were fitted to.
+    graphs = samples.graphs(rows) if samples.smiles is None else samples.texts(rows)
     predicted = np.asarray(estimator.predict(graphs))
     columns = {column: list(map(_format, predicted))} if predicted.ndim == 1 else {}
     if predicted.ndim == 2:

@@ -34,7 +34,7 @@ class Samples(NamedTuple):
     smiles: str | None = None
     edges: Any = None
     nodes: Any = None
-    columns: dict[str, str] | None = None
+    columns: dict[str, Any] | None = None
 
     def usable(self) -> NDArray[np.int64]:
         """Return the rows without a problem."""

@@ -16,7 +16,7 @@ TABLES_ONLY = (
 )
 
 # What the items of X can be, for error messages.
-FORMS = "networkx graphs, PyTorch Geometric data or scipy sparse matrices"
+FORMS = "networkx graphs, SMILES, RDKit molecules, PyTorch Geometric data or scipy sparse matrices"
 
 
 def check_not_single(X: Any, is_graph: bool) -> None:

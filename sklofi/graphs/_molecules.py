@@ -52,9 +52,19 @@ class Unreadable(ValueError):
     """A molecule cannot be read; the message says why."""
 
 
-def has_molecules(items: Iterable[Any]) -> bool:
-    """Return whether any of the items of X is a string or a molecule of RDKit."""
-    return any(isinstance(item, str) or is_mol(item) for item in items)
+def is_molecules(X: Any, *, if_missing: bool = False) -> bool:
+    """Return whether X is a list or column of molecules, by the first that is not missing.
+
+    `if_missing` is the answer if all of them are. One molecule alone counts, to be refused.
+    """
+    if isinstance(X, str) or is_mol(X):
+        return True
+    if not isinstance(X, (list, tuple)) and not hasattr(X, "ndim"):
+        return False
+    if getattr(X, "ndim", 1) != 1 and not hasattr(X, "columns"):
+        return False
+    first = next((item for item in as_list(X) if not _is_missing(item)), None)
+    return if_missing if first is None else isinstance(first, str) or is_mol(first)
 
 
 def is_mol(item: Any) -> bool:

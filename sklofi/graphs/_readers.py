@@ -11,6 +11,8 @@ from sklofi.graphs._graphml import find_graphml, name_files, read_graphml
 from sklofi.graphs._igraph import read_igraph
 from sklofi.graphs._labels import DEFAULT_EDGE_LABEL, DEFAULT_NODE_LABEL
 from sklofi.graphs._lists import as_list
+from sklofi.graphs._molecule_options import ATOM_LABEL, BOND_LABEL, MoleculeOptions
+from sklofi.graphs._molecules import check_molecule_list, read_molecules
 from sklofi.graphs._pyg import read_pyg
 from sklofi.graphs._rustworkx import read_rustworkx
 from sklofi.graphs._scipy import read_scipy
@@ -31,6 +33,86 @@ class GraphReaders:
 
         @classmethod
         def from_networkx(cls, graphs: Iterable[nx.Graph], *names: Any) -> Self: ...
+
+    @classmethod
+    def from_molecules(
+        cls,
+        molecules: Iterable[Any],
+        *,
+        atom_label: str | Iterable[str] | None = ATOM_LABEL,
+        bond_label: str | Iterable[str] | None = BOND_LABEL,
+        explicit_hydrogens: bool = False,
+        fragments: str = "all",
+        on_invalid: str = "raise",
+        n_jobs: int | None = None,
+    ) -> Self:
+        """Read molecules: their atoms are nodes, their bonds are edges.
+
+        It needs RDKit, the extra ``chem``. Atoms are in the order in which RDKit has them, which
+        is that of the SMILES string. Not read are coordinates, atom-map numbers, radicals, names,
+        and what is not named in `atom_label` and `bond_label`.
+
+        Parameters
+        ----------
+        molecules : list, tuple, 1-D array or column of str or rdkit.Chem.Mol
+            SMILES strings, or molecules of RDKit, which are read and never changed.
+
+        atom_label : str, tuple of str or None, default=("element", "hydrogens", "charge", \
+                "aromatic")
+            What the labels of nodes are made of: some of "element", "hydrogens" (their number,
+            without those that are nodes), "charge", "aromatic", "isotope", "chirality" (R or S)
+            and "ring" (whether the atom is in one). A label is written almost as in SMILES,
+            such as ``"CH3"``, ``"nH"`` or ``"NH3+"``, with aromatic atoms in lower case. None
+            gives no labels.
+
+        bond_label : str, tuple of str or None, default=("order",)
+            What the labels of edges are made of: some of "order" (such as ``"single"``,
+            ``"double"``, ``"aromatic"``, ``"dative"``), "stereo" (E or Z), "conjugation" and
+            "ring". None gives no labels.
+
+        explicit_hydrogens : bool, default=False
+            Whether hydrogens are nodes. If not, those that a molecule of RDKit has as atoms are
+            taken as numbers of their neighbors, as RDKit does it for SMILES: isotopes such as
+            deuterium, and hydrogen alone, stay.
+
+        fragments : {"all", "largest"}, default="all"
+            Which parts of a molecule are read if it has several, as salts do: all of them, in
+            one graph, or the one with the most heavy atoms.
+
+        on_invalid : {"raise", "nan"}, default="raise"
+            What to do with rows that are no molecule: raise an error that names them, or take
+            them as graphs without nodes, which :attr:`missing` names. Estimators with
+            ``on_invalid="nan"`` predict NaN for these.
+
+        n_jobs : int or None, default=None
+            Number of processes, -1 for as many as there are processors. None is 1 unless
+            :func:`joblib.parallel_config` says otherwise. It pays from some ten thousand
+            molecules on.
+
+        Returns
+        -------
+        graphs : GraphSet
+            A graph for each molecule, in the same order.
+
+        Examples
+        --------
+        >>> from sklofi import GraphSet
+        >>> graphs = GraphSet.from_molecules(["CCO", "c1cc[nH]c1", "C[NH3+].[Cl-]"])
+        >>> graphs.labels
+        ('CH2', 'CH3', 'Cl-', 'NH3+', 'OH', 'cH', 'nH')
+        >>> graphs.edge_labels
+        ('aromatic', 'single')
+        >>> GraphSet.from_molecules(["CCO"], atom_label="element").labels
+        ('C', 'O')
+        """
+        options = MoleculeOptions(
+            atom_label,  # type: ignore[arg-type]  # which it makes a tuple
+            bond_label,  # type: ignore[arg-type]
+            explicit_hydrogens,
+            fragments,
+        )
+        items = check_molecule_list(molecules)
+        return cls(**read_molecules(items, options, on_invalid=on_invalid, n_jobs=n_jobs))
 
     @classmethod
     def from_pyg(

@@ -368,7 +368,7 @@ def best_egonets(estimator: Any, X: Any, layer: int = 0, mask: int = 0, k: int =
     estimator = fitted_member(estimator)
     check_mask(estimator, layer, mask)
     check_scalar(k, "k", Integral, min_val=1)
-    graphs = as_graph_set(X, **estimator._graph_attributes())
+    graphs = as_graph_set(X, **estimator._reading())
     z = np.concatenate([*_node_outputs(estimator, graphs, layer)])[:, mask]
     colors = node_colors(
         graphs,

@@ -293,7 +293,7 @@ class BaseKernelMachine(ReadsEdgeLabels, GraphMachine):
         return self.svm_
 
     def _inputs(self, X: Any) -> Iterator[Any]:
-        graphs = as_graph_set(X, **self._graph_attributes())  # type: ignore[arg-type]
+        graphs = as_graph_set(X, **self._reading())
         if isinstance(self.kernel_, FunctionKernel):
             yield self.kernel_.transform(_networkx_graphs(X, graphs))
         elif self._shared and (values := self._shared.values_of(graphs)) is not None:

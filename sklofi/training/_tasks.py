@@ -12,6 +12,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import Tags
 from torch import Tensor, nn
 
+from sklofi._molecules import predicts_rows
 from sklofi._parameters import Parameterized, WeighsClasses, choice
 from sklofi._scaling import restore_target, weighted_mean_and_scale
 from sklofi._validation import check_classes, check_targets, weights_of_classes
@@ -134,6 +135,7 @@ class NetworkClassifier(ClassifierMixin, Task, WeighsClasses):
             self.classes_ = check_classes(check_targets(self, y))
         return self._fit_part(X, y, sample_weight)
 
+    @predicts_rows
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the class of each graph.
 
@@ -149,6 +151,7 @@ class NetworkClassifier(ClassifierMixin, Task, WeighsClasses):
         """
         return self._predictions(self._outputs(X))
 
+    @predicts_rows
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict the probabilities of all classes.
 
@@ -164,6 +167,7 @@ class NetworkClassifier(ClassifierMixin, Task, WeighsClasses):
         """
         return self._probabilities(self._outputs(X))
 
+    @predicts_rows
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Compute the log-odds of the classes.
 
@@ -261,6 +265,7 @@ class NetworkRegressor(RegressorMixin, Task, Parameterized):
         """
         return self._fit_part(X, y, sample_weight)
 
+    @predicts_rows
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict the target of each graph.
 
