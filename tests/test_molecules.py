@@ -1,4 +1,4 @@
-"""Estimators that are given molecules: they read them, remember how, and give NaN for no molecule."""
+"""Estimators that take molecules: they read them, remember how, and give NaN for no molecule."""
 
 import pickle
 

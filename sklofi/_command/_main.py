@@ -97,23 +97,13 @@ def make_parser() -> argparse.ArgumentParser:
         epilog=EXAMPLES["sklofi"],
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action=_Version, help="show the version, and end")
+    version = sys.modules["sklofi"].__version__
+    parser.add_argument("--version", action="version", version=f"%(prog)s {version}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_compare(commands)
     _add_fit(commands)
     _add_predict(commands)
     return parser
-
-
-class _Version(argparse.Action):
-    def __init__(self, option_strings: Sequence[str], dest: str, help: str) -> None:
-        super().__init__(option_strings, dest, nargs=0, help=help)
-
-    def __call__(self, parser: argparse.ArgumentParser, *args: Any) -> None:
-        from sklofi import __version__
-
-        print(f"sklofi {__version__}")
-        parser.exit()
 
 
 def _add_compare(commands: Any) -> None:

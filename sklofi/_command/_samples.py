@@ -190,12 +190,8 @@ def read_target(samples: Samples, arguments: Namespace) -> Target:
     )
     if len(rows) == 0:
         raise ValueError(f"None of the {samples.what} can be used.")
-    values: NDArray[Any] = np.array([cells[row].strip() for row in rows])
-    if are_numbers:
-        values = values.astype(np.float64)
-    is_classification = _is_classification(values, arguments.task)
-    if is_classification and are_numbers and (values == np.floor(values)).all():
-        values = values.astype(np.int64)
+    texts = np.array([cells[row].strip() for row in rows])
+    values, is_classification = _interpret(texts, are_numbers, arguments.task)
     groups = None
     if arguments.scaffold:
         groups = scaffold_groups(samples.texts(rows))
@@ -255,11 +251,16 @@ def _are_numbers(cells: list[str], problems: dict[int, str], arguments: Namespac
     return not bad and bool(usable)
 
 
-def _is_classification(values: NDArray[Any], task: str | None) -> bool:
-    """Return whether targets are classes, as scikit-learn tells them apart."""
-    if task is not None:
-        return task == "classification"
-    if values.dtype.kind != "f":
-        return True
-    # Whole numbers of which most differ are measurements. scikit-learn warns of such classes.
-    return bool((values == np.floor(values)).all() and 2 * len(np.unique(values)) <= len(values))
+def _interpret(
+    texts: NDArray[np.str_], are_numbers: bool, task: str | None
+) -> tuple[NDArray[Any], bool]:
+    """Return targets as classes or as numbers, and whether they are classes."""
+    if not are_numbers:
+        return texts, True
+    numbers = texts.astype(np.float64)
+    are_whole = bool((numbers == np.floor(numbers)).all())
+    # Of many whole numbers of which most differ, scikit-learn warns that they are no classes.
+    most_differ = len(numbers) > 20 and 2 * len(np.unique(numbers)) > len(numbers)
+    if task == "regression" or (task is None and (most_differ or not are_whole)):
+        return numbers, False
+    return numbers.astype(np.int64) if are_whole else texts, True
