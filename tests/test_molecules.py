@@ -96,7 +96,8 @@ def test_fitted_estimators_read_as_they_were_fitted(estimator, tmp_path):
         pickle.loads(pickle.dumps(estimator)),
         sklofi.load(tmp_path / "model.safetensors"),
     ):
-        assert np.array_equal(answer(same, MOLECULES), expected)
+        # Kernel matrices of sets are computed in another order.
+        np.testing.assert_allclose(answer(same, MOLECULES), expected, rtol=1e-9)
         with pytest.raises(
             ValueError,
             match=r"with atom_label=\('element', 'hydrogens', 'charge', 'aromatic'\) instead of"
@@ -270,7 +271,7 @@ def test_searches_and_compare_take_columns_of_smiles():
         compare(estimators, X, Y, cv=3, random_state=0).scores
         for X in (frame["smiles"], GraphSet.from_molecules(MOLECULES))
     )
-    assert {k: list(v) for k, v in by_column.items()} == {k: list(v) for k, v in by_set.items()}
+    assert np.array_equal(by_column, by_set)
 
 
 def test_a_function_as_kernel_sees_molecules_as_networkx_graphs():

@@ -496,8 +496,7 @@ def _import_rdkit() -> Any:
         from rdkit import Chem
     except ImportError as error:
         raise ImportError(
-            'Reading molecules needs RDKit, the extra "chem": pip install "sklofi[chem]", or'
-            " pip install rdkit."
+            "Reading molecules needs RDKit. Install it with pip install rdkit."
         ) from error
     return Chem
 

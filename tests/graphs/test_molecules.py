@@ -224,10 +224,13 @@ def test_processes_read_as_one_does(monkeypatch):
     assert alone.labels == together.labels and alone.fingerprint == together.fingerprint
 
 
-def test_slices_copies_and_pickles_know_how_molecules_were_read():
+def test_slices_pickles_and_files_know_how_molecules_were_read(tmp_path):
     graphs = GraphSet.from_molecules(["CCO", "CC"], atom_label="element", fragments="largest")
     expected = MoleculeOptions(("element",), ("order",), False, "largest")
-    for others in (graphs, graphs[:1], pickle.loads(pickle.dumps(graphs)), graphs.without_labels()):
+    graphs.save(tmp_path / "graphs.safetensors")
+    loaded = GraphSet.load(tmp_path / "graphs.safetensors")
+    pickled = pickle.loads(pickle.dumps(graphs))
+    for others in (graphs, graphs[:1], pickled, graphs.without_labels(), loaded):
         assert others.molecule_options == expected
     assert GraphSet.from_networkx(graphs.to_networkx()).molecule_options is None
 
@@ -329,7 +332,7 @@ def test_options_are_equal_in_whatever_order_they_are_given():
     )
 
 
-def test_invalid_rows_are_graphs_without_nodes_by_option():
+def test_invalid_rows_are_graphs_without_nodes_by_option(tmp_path):
     graphs = GraphSet.from_molecules(["Q", "CCO", None, "C"], on_invalid="nan")
     assert graphs.missing.tolist() == [True, False, True, False]
     assert [graph.number_of_nodes() for graph in graphs] == [0, 3, 0, 1]
@@ -337,6 +340,9 @@ def test_invalid_rows_are_graphs_without_nodes_by_option():
     assert rest.fingerprint == GraphSet.from_molecules(["CCO", "C"]).fingerprint
     assert rest.origin[0] is rest  # tables are never made of graphs without nodes
     graphs.check_arrays()
+    graphs.save(tmp_path / "graphs.safetensors")
+    loaded = GraphSet.load(tmp_path / "graphs.safetensors")
+    assert loaded.missing.tolist() == graphs.missing.tolist()
 
 
 def test_nothing_but_invalid_rows_can_be_read():
@@ -394,6 +400,5 @@ def test_without_rdkit_the_extra_is_named():
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == (
-        'Reading molecules needs RDKit, the extra "chem": pip install "sklofi[chem]", or'
-        " pip install rdkit."
+        "Reading molecules needs RDKit. Install it with pip install rdkit."
     )

@@ -542,7 +542,7 @@ def test_docstrings_tell_the_same():
 
 def test_tables_are_not_for_kernels():
     X, y = make_classification(20, random_state=0)
-    with pytest.raises(ValueError, match="array of 2 dimensions, but a list of networkx graphs"):
+    with pytest.raises(ValueError, match="array of 2 dimensions, but a list of graphs"):
         GraphKernelSVC().fit(X, y)
 
 
