@@ -11,6 +11,7 @@ from sklearn import config_context
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
+from sklofi._groups import check_groups
 from sklofi._messages import attempt, show
 from sklofi.graphs._graph_set import GraphSet
 from sklofi.graphs._input import AS_MADE, as_graph_set
@@ -28,15 +29,17 @@ def always_checked(function: Method) -> Method:
 
 
 class TrainingData(NamedTuple):
-    """Graphs, targets and weights, checked and of the same length."""
+    """Graphs, targets, weights and groups, checked and of the same length."""
 
     graphs: GraphSet
     y: NDArray[Any]
     weight: NDArray[np.float64]
+    groups: NDArray[np.int64] | None = None
 
     def take(self, rows: NDArray[np.integer]) -> TrainingData:
         """Return the data of some of the graphs."""
-        return TrainingData(self.graphs[rows], self.y[rows], self.weight[rows])
+        groups = None if self.groups is None else self.groups[rows]
+        return TrainingData(self.graphs[rows], self.y[rows], self.weight[rows], groups)
 
 
 @always_checked
@@ -45,6 +48,7 @@ def check_training_data(
     X: Any,
     y: Any,
     sample_weight: Any,
+    groups: Any = None,
     *,
     node_label: Hashable | None,
     node_features: Hashable | None = None,
@@ -54,7 +58,7 @@ def check_training_data(
     molecules: MoleculeOptions | str | None = AS_MADE,
     **target_checks: Any,
 ) -> TrainingData:
-    """Return X, y and weights as arrays of the same length, without graphs of weight zero.
+    """Return X, y, weights and groups as arrays of the same length, without weights of zero.
 
     `target_checks` are the arguments of scikit-learn's validation of y.
     """
@@ -74,7 +78,8 @@ def check_training_data(
             " weight above zero to be fitted to."
         )
     weight = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
-    data = TrainingData(graphs, y, weight)
+    groups = None if groups is None else check_groups(groups, len(graphs))
+    data = TrainingData(graphs, y, weight, groups)
     return data if weight.all() else data.take(np.flatnonzero(weight))
 
 

@@ -15,13 +15,17 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
-from sklearn import metrics
+from sklearn import get_config, metrics
 from sklearn.base import clone, is_classifier
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import KFold, StratifiedKFold, check_cv
+from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold, check_cv
+from sklearn.model_selection._search import BaseSearchCV
 from sklearn.utils import _safe_indexing
+from sklearn.utils.metadata_routing import get_routing_for_object
+from sklearn.utils.validation import _num_samples, has_fit_parameter
 from tqdm import tqdm
 
+from sklofi._groups import check_groups
 from sklofi._plotting import import_pyplot
 from sklofi._statistics import (
     ROUNDING,
@@ -93,7 +97,7 @@ def compare(
 
     cv : int, cross-validation splitter or iterable, default=10
         The folds. A number gives so many shuffled folds, stratified by class for
-        classifiers.
+        classifiers, which keep `groups` together if there are any.
 
     scoring : str, callable or None, default=None
         The score, in the words of scikit-learn; larger is better. By default accuracy if
@@ -109,7 +113,11 @@ def compare(
         Level of significance of the verdicts.
 
     groups : array-like of shape (n_graphs,), default=None
-        Groups for splitters that need them.
+        Groups of graphs that are alike, such as the scaffolds of molecules
+        (:func:`sklofi.graphs.scaffold_groups`): no group is in both the training and the
+        test graphs of a fold, if `cv` is a number or a splitter for groups. Estimators whose
+        `fit` takes groups get those of their training graphs, and so do searches, for
+        their own splitters, and all that scikit-learn would route them to.
 
     random_state : int or None, default=0
         Determines the shuffling if `cv` is a number or None. Estimators have their own.
@@ -152,11 +160,7 @@ def compare(
         raise ValueError(f"baseline={baseline!r} is none of the estimators {list(estimators)}.")
     first = next(iter(estimators.values()))
     scoring = scoring or ("accuracy" if is_classifier(first) else "r2")
-    if cv is None or isinstance(cv, Integral):
-        kind = StratifiedKFold if is_classifier(first) else KFold
-        cv = kind(5 if cv is None else cv, shuffle=True, random_state=random_state)
-    splitter = check_cv(cv, y, classifier=is_classifier(first))
-    folds = list(splitter.split(X, y, groups))
+    folds = _make_folds(cv, X, y, groups, is_classifier(first), random_state)
     if not folds:
         raise ValueError("There are no folds to compare on: cv is empty.")
     scorers = {
@@ -170,7 +174,7 @@ def compare(
     # first task; what it imports later, loky would take for a leak of memory.
     # Results one by one are for the progress bar; Ray's backend can give them all at once only.
     run = Parallel(n_jobs=n_jobs, return_as="generator" if verbose else "list")(
-        delayed(_fit_and_score)(estimators, name, scorers[name], X, y, *folds[fold])
+        delayed(_fit_and_score)(estimators, name, scorers[name], X, y, groups, *folds[fold])
         for name, fold in tasks
     )
     shape = (len(estimators), len(folds))
@@ -198,6 +202,39 @@ def compare(
     )
 
 
+def _make_folds(
+    cv: Any, X: Any, y: Any, groups: Any, stratify: bool, random_state: int | None
+) -> list[tuple[Any, Any]]:
+    """Return the training and test rows of all folds."""
+    if groups is not None:
+        numbers = check_groups(groups, _num_samples(X))
+    if not (cv is None or isinstance(cv, Integral)):
+        return list(check_cv(cv, y, classifier=stratify).split(X, y, groups))
+    n_folds, shuffle = 5 if cv is None else int(cv), {"shuffle": True, "random_state": random_state}
+    if groups is None:
+        kind = StratifiedKFold if stratify else KFold
+        return list(kind(n_folds, **shuffle).split(X, y))
+    n_groups = len(np.unique(numbers))
+    if n_groups < n_folds:
+        raise ValueError(
+            f"There are {n_groups} groups, which is too few for {n_folds} folds: every fold needs"
+            " a group of its own. Use fewer folds (cv)."
+        )
+    # Shuffled folds of GroupKFold have equal numbers of groups, which may be of any size. These
+    # have about equal numbers of graphs, also if there is a single class.
+    strata = y if stratify else np.zeros(len(numbers), dtype=np.int64)
+    return list(StratifiedGroupKFold(n_folds, **shuffle).split(X, strata, numbers))
+
+
+def _takes_groups(estimator: Any) -> bool:
+    """Whether `fit` takes groups, or passes them on to what does."""
+    if has_fit_parameter(estimator, "groups"):
+        return True
+    if get_config()["enable_metadata_routing"]:
+        return "groups" in get_routing_for_object(estimator).consumes("fit", ["groups"])
+    return isinstance(estimator, BaseSearchCV)  # whose splitter gets them
+
+
 def _resolution(scorer: Any, n_test: list[int]) -> float:
     """Return the smallest difference between two scores if they count graphs, else 0."""
     function = getattr(scorer, "_score_func", None)  # scorers of one's own have none
@@ -212,14 +249,24 @@ def _resolution(scorer: Any, n_test: list[int]) -> float:
 
 
 def _fit_and_score(
-    estimators: dict[str, Any], name: str, scorer: Any, X: Any, y: Any, train: Any, test: Any
+    estimators: dict[str, Any],
+    name: str,
+    scorer: Any,
+    X: Any,
+    y: Any,
+    groups: Any,
+    train: Any,
+    test: Any,
 ) -> tuple[float, float, float, tuple[str, str] | None]:
     """Return the score, seconds of fitting and of scoring, and the error, if there was one."""
     fit_time = score_time = score = float("nan")
     start = time.perf_counter()
     try:
         estimator = clone(estimators[name])
-        estimator.fit(_safe_indexing(X, train), _safe_indexing(y, train))
+        arguments = {}
+        if groups is not None and _takes_groups(estimator):
+            arguments["groups"] = _safe_indexing(groups, train)
+        estimator.fit(_safe_indexing(X, train), _safe_indexing(y, train), **arguments)
         fit_time = time.perf_counter() - start
         start = time.perf_counter()
         score = float(scorer(estimator, _safe_indexing(X, test), _safe_indexing(y, test)))

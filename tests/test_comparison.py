@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
+from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.linear_model import LinearRegression
@@ -24,7 +25,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
 from sklofi import GraphKernelSVC, GraphKernelSVR, GraphSet, compare
-from sklofi.comparison import Comparison, corrected_t_test
+from sklofi.comparison import Comparison, _make_folds, corrected_t_test
 from sklofi.datasets import load_graph_atlas, make_motif_graphs
 
 KERNELS = {name: GraphKernelSVC(kernel=name, n_iter=2) for name in ("wl", "vertex-histogram")}
@@ -108,6 +109,94 @@ def test_searches_and_other_splitters(motifs):
     assert not hasattr(search, "best_params_")  # a clone was fitted
     grouped = compare(estimators, graphs, y, cv=GroupKFold(4), groups=np.arange(80) % 4)
     assert grouped.scores.shape == (2, 4)
+
+
+class RemembersGroups(ClassifierMixin, BaseEstimator):
+    """An estimator that is right if no test graph is in a group of its training graphs."""
+
+    def fit(self, X, y, groups=None):
+        self.classes_, self.groups_ = np.unique(y), groups
+        return self
+
+    def predict(self, X):
+        return np.zeros(len(X), dtype=int)
+
+    def score(self, X, y):
+        return float(not {graph.graph["group"] for graph in X} & set(self.groups_))
+
+
+def score_by_groups(estimator, X, y):
+    return getattr(estimator, "best_estimator_", estimator).score(X, y)
+
+
+@pytest.fixture
+def grouped_motifs(motifs):
+    graphs, y = motifs
+    groups = np.array(list("abcdefghijklmnop"))[np.arange(80) // 5]
+    graphs = [graph.copy() for graph in graphs]
+    for graph, group in zip(graphs, groups, strict=True):
+        graph.graph["group"] = group
+    return graphs, y, groups
+
+
+def test_folds_keep_groups_together_and_estimators_get_them(grouped_motifs):
+    graphs, y, groups = grouped_motifs
+    for cv in (4, None, GroupKFold(4)):
+        comparison = compare(
+            {"a": RemembersGroups()}, graphs, y, cv=cv, scoring=score_by_groups, groups=groups
+        )
+        assert not comparison.failures
+        assert (comparison.scores == 1).all()
+    without = compare({"a": RemembersGroups()}, graphs, y, cv=4, groups=groups)
+    assert without.scores.shape == (1, 4)
+
+
+def test_folds_of_groups_are_stratified_shuffled_and_of_like_size(motifs):
+    graphs, y = motifs
+    groups = np.random.RandomState(0).randint(20, size=80)
+    folds = {seed: _make_folds(4, graphs, y, groups, True, seed) for seed in (0, 1, 0)}
+    for train, test in folds[0]:
+        assert not set(groups[train]) & set(groups[test])
+        assert 15 <= len(test) <= 25
+        assert abs(y[test].mean() - y.mean()) < 0.2
+    assert any(a[1].tolist() != b[1].tolist() for a, b in zip(folds[0], folds[1], strict=True))
+    numbers = _make_folds(4, graphs, np.linspace(0, 1, 80), groups, False, 0)
+    assert all(15 <= len(test) <= 25 for _, test in numbers)
+    assert_array_equal(np.sort(np.concatenate([test for _, test in numbers])), np.arange(80))
+
+
+def test_groups_reach_searches_and_what_is_routed(grouped_motifs):
+    graphs, y, groups = grouped_motifs
+    search = GridSearchCV(GraphKernelSVC(), {"C": [1, 2]}, cv=GroupKFold(2), error_score="raise")
+    comparison = compare({"search": search}, graphs, y, cv=3, groups=groups)
+    assert not comparison.failures  # its splitter would fail without groups
+    with config_context(enable_metadata_routing=True):
+        asks = RemembersGroups().set_fit_request(groups=True)
+        search = GridSearchCV(asks, {}, cv=GroupKFold(2), error_score="raise")
+        comparison = compare(
+            {"search": search, "tree": DummyClassifier()},
+            graphs,
+            y,
+            cv=3,
+            groups=groups,
+            scoring=lambda estimator, X, y: (
+                score_by_groups(estimator, X, y) if hasattr(estimator, "cv") else 0.5
+            ),
+        )
+    assert not comparison.failures
+    assert (comparison.scores[0] == 1).all()
+
+
+def test_groups_that_cannot_be_folds_are_refused(motifs):
+    graphs, y = motifs
+    with pytest.raises(
+        ValueError, match=r"There are 3 groups, which is too few for 5 folds: every"
+    ):
+        compare(KERNELS, graphs, y, cv=5, groups=np.arange(80) % 3)
+    with pytest.raises(ValueError, match="X has 80 graphs, but groups has 79 values"):
+        compare(KERNELS, graphs, y, cv=5, groups=np.arange(79))
+    with pytest.raises(ValueError, match="Value 2 of groups is None"):
+        compare(KERNELS, graphs, y, cv=GroupKFold(2), groups=[1, 0, None, *range(77)])
 
 
 @pytest.mark.parallel

@@ -14,8 +14,8 @@ PACKAGE = Path(sklofi.__file__).parent
 
 # What several rooms need.
 SHARED = {
-    *("_available", "_memory", "_messages", "_molecules", "_parameters", "_plotting", "_scaling"),
-    *("_statistics", "_storage", "_validation"),
+    *("_available", "_groups", "_memory", "_messages", "_molecules", "_parameters", "_plotting"),
+    *("_scaling", "_statistics", "_storage", "_tables", "_validation"),
 }
 
 # The road of the data: from each room, the rooms that it may import. The shared modules import
@@ -29,10 +29,12 @@ ARROWS = {
     "_lofi": {"graphs", "training", "nn", *SHARED},
     "baselines": {"graphs", "kernels", "training", "nn", *SHARED},
     "inspection": {"graphs", "egonets", "nn", "training", "_lofi", *SHARED},
-    "datasets": set(),
+    "datasets": {"_tables"},
     "_load": {"_messages", "_storage"},
-    "comparison": {"_plotting", "_statistics"},  # takes any estimator
+    "comparison": {"_groups", "_plotting", "_statistics"},  # takes any estimator
     "_statistics": set(),
+    "_command": {"graphs", "comparison", "_load", "_messages", "_tables"},
+    "__main__": {"_command"},
     "cluster": {"graphs"},
     "testing": {"graphs"},
     **{module: {"graphs", *SHARED} for module in SHARED},

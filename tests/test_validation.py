@@ -37,7 +37,7 @@ def test_targets_that_are_no_numbers_are_located(y, match):
 
 
 def test_numbers_of_any_type_are_targets():
-    _, y, _ = check([Fraction(1, 2), Decimal("1.5"), "2.5"], y_numeric=True)
+    _, y, *_ = check([Fraction(1, 2), Decimal("1.5"), "2.5"], y_numeric=True)
     assert_allclose(y, [0.5, 1.5, 2.5])
 
 

@@ -1,2 +1,3 @@
 from ._graph_set import GraphSet as GraphSet
 from ._molecule_transformer import MoleculesToGraphs as MoleculesToGraphs
+from ._scaffolds import scaffold_groups as scaffold_groups

@@ -117,6 +117,16 @@ def molecules_of(X: Any, options: MoleculeOptions | None = None) -> list[Any]:
         A molecule for each row. Those that need no change are the user's own.
     """
     items = check_molecule_list(X)
+    molecules, invalid = try_molecules(items, options)
+    if invalid:
+        raise invalid_rows(items, invalid)
+    return molecules
+
+
+def try_molecules(
+    items: list[Any], options: MoleculeOptions | None = None
+) -> tuple[list[Any], dict[int, str]]:
+    """Return molecules of RDKit as far as items can be read, and the reasons of other rows."""
     options = options or MoleculeOptions()
     molecules, invalid = [], {}
     with _silent_rdkit() as chem:
@@ -125,9 +135,7 @@ def molecules_of(X: Any, options: MoleculeOptions | None = None) -> list[Any]:
                 molecules.append(_prepare(item, options, chem))
             except Unreadable as error:
                 invalid[row] = str(error)
-    if invalid:
-        raise invalid_rows(items, invalid)
-    return molecules
+    return molecules, invalid
 
 
 def read_molecules(

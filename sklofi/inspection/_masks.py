@@ -100,7 +100,7 @@ def mask_importance(
         raise TypeError(f"scoring has to be one score, a str or a callable, got {scoring!r}.")
     layers = list(range(len(module.layers))) if layer is None else [layer]
     check_mask(estimator, layers[0])
-    graphs, y, weight = estimator._check_data(X, y, None, reset=False)
+    graphs, y, weight, _ = estimator._check_data(X, y, None, reset=False)
     dataset = estimator._dataset(graphs, y)
 
     full, without = [], []

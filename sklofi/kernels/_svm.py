@@ -350,14 +350,13 @@ class GraphKernelSVC(MachineClassifier, WeighsClasses, BaseKernelMachine):
     )
 
     def _learn_target(self, data: TrainingData) -> TrainingData:
-        graphs, y, weight = super()._learn_target(data)
-        by_class = weights_of_classes(self.class_weight, self.classes_, y, weight)
-        weight = weight * by_class[np.searchsorted(self.classes_, y)]
+        data = super()._learn_target(data)
+        by_class = weights_of_classes(self.class_weight, self.classes_, data.y, data.weight)
+        weight = data.weight * by_class[np.searchsorted(self.classes_, data.y)]
+        data = data._replace(weight=weight)
         if not weight.all():  # classes of weight zero are not there, as graphs are not
-            rows = np.flatnonzero(weight)
-            data = TrainingData(graphs[rows], y[rows], weight[rows])
-            return super()._learn_target(data)
-        return TrainingData(graphs, y, weight)
+            return super()._learn_target(data.take(np.flatnonzero(weight)))
+        return data
 
     def _fit_machine(self, X: Any, data: TrainingData) -> None:
         self._check_calibration(data.y)  # before the kernel, which may take long

@@ -180,6 +180,8 @@ class Checkpoint(Callback):
         )
         if names:
             return f"other parameters ({shorten(', '.join(names))})"
+        if found.get("groups") != self.call.get("groups"):
+            return "other groups"
         return "other graphs or targets"
 
 
@@ -193,8 +195,8 @@ def describe_call(
     estimator : estimator
         Its parameters count, but for those that the result does not depend on.
 
-    training, validation : tuple (graphs, y, weight) or None
-        The data.
+    training, validation : tuple (graphs, y, weight, groups) or None
+        The data. Groups count if they decide which graphs are set aside for validation.
 
     net : NeuralNet or None
         The net to start with.
@@ -202,14 +204,15 @@ def describe_call(
     Returns
     -------
     call : dict
-        The name of the class, a digest of each parameter, and digests of data and net.
+        The name of the class, a digest of each parameter, and digests of data, net and groups.
     """
     learned = ("weights", "optimizer", "generator")
     start = None if net is None else [net_state(net)[name] for name in learned]
     data = [
         (graphs.fingerprint, _in_a_fixed_order(_labels_of(graphs)), y, weight)
-        for graphs, y, weight in filter(None, (training, validation))
+        for graphs, y, weight, _ in filter(None, (training, validation))
     ]
+    groups = None if validation is not None else training.groups
     parameters = estimator.get_params(deep=False)
     parameters["callbacks"] = [_describe_callback(item) for item in parameters["callbacks"] or []]
     random_state = parameters.pop("random_state")
@@ -225,6 +228,8 @@ def describe_call(
         "parameters": {name: joblib.hash(value) for name, value in parameters.items()},
         "data": joblib.hash(data),
         "start": joblib.hash(start),
+        # Not in the files of fits without groups, which are found as before.
+        **({} if groups is None else {"groups": joblib.hash(groups)}),
     }
 
 

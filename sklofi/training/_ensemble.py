@@ -8,6 +8,7 @@ been trained with it. By these predictions the machine on counts gets its share 
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -143,7 +144,8 @@ class Ensemble(Task):
             member._title = f"{type(self).__name__} {number + 1}/{len(members)}"
         if held_out is None:
             n_members, share = len(members), self.validation_fraction
-            parts = cross_parts(self._strata(data.y), share, n_members, self._seed)
+            parts = cross_parts(self._strata(data.y), share, n_members, self._seed, data.groups)
+            self._warn_of_groups(data, len(parts[0]))
         tasks = [
             (
                 member,
@@ -174,6 +176,18 @@ class Ensemble(Task):
         if held_out is not None:
             parts = [np.arange(len(held_out.y))] * len(self._members)
         self._weigh(data, held_out, parts[: len(self._members)])
+
+    def _warn_of_groups(self, data: TrainingData, n_held_out: int) -> None:
+        """Warn if groups are so large that nothing can be set aside."""
+        is_member = "_title" in vars(self)  # whose ensemble has warned
+        if data.groups is not None and n_held_out == 0 and not is_member:
+            warnings.warn(
+                "None of the groups can be set aside for early stopping: each one has all graphs"
+                f" of a class, or more than half of all graphs. {type(self).__name__} is trained"
+                " without early stopping, for max_epochs epochs.",
+                UserWarning,
+                stacklevel=2,
+            )
 
     def _n_members(self, n_graphs: int) -> int:
         if isinstance(self.n_members, str):

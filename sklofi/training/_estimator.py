@@ -70,6 +70,9 @@ class NetworkEstimator(
 
     _absent_from_files: ClassVar[dict[str, Any]] = {"n_members": 1, "counts": False, **ALONE}
 
+    # As in the splitters of scikit-learn: whoever routes groups wants them kept together.
+    __metadata_request__fit: ClassVar[dict[str, Any]] = {"groups": True}
+
     # The hooks of a network, in the order in which a fit calls them.
 
     @abstractmethod
@@ -120,6 +123,7 @@ class NetworkEstimator(
         *,
         X_val: Any = None,
         y_val: Any = None,
+        groups: Any = None,
         checkpoint: Any = None,
     ) -> Self:
         """Fit the network to graphs and their targets.
@@ -144,6 +148,12 @@ class NetworkEstimator(
         y_val : array-like of shape (n_val,) or (n_val, n_outputs), default=None
             Targets of `X_val`.
 
+        groups : array-like of shape (n_graphs,), default=None
+            Groups of graphs that are alike, such as the scaffolds of molecules
+            (:func:`sklofi.graphs.scaffold_groups`). The graphs that are set aside for early
+            stopping share no group with those that the network is trained on. Where scikit-learn
+            routes metadata, `groups` are requested, as its splitters for groups do.
+
         checkpoint : path-like, default=None
             File in which the state of the training is kept, every second or so. If the
             process is killed, the same call goes on from there and ends in the same model;
@@ -164,8 +174,12 @@ class NetworkEstimator(
         context = self._begin_fit_context(X, y)
         with self._fitted_or_not_at_all(is_new):
             X = self._read_if_molecules(X)
-            data = self._read_training_data(X, y, sample_weight, reset=is_new, is_new=is_new)
-            held_out = None if X_val is None else self._check_data(X_val, y_val, None, reset=False)
+            data = self._read_training_data(
+                X, y, sample_weight, groups, reset=is_new, is_new=is_new
+            )
+            held_out = None
+            if X_val is not None:
+                held_out = self._check_data(X_val, y_val, None, reset=False)
             # A network that partial_fit has begun goes on alone.
             if self._is_ensemble() and (is_new or "_members" in vars(self)):
                 self._fit_ensemble(data, held_out, is_new, checkpoint, context)
@@ -190,8 +204,8 @@ class NetworkEstimator(
             random_state = saved.random_state(random_state)
         if held_out is None and self.early_stopping:
             data, held_out = self._split(data, random_state)
-        training = self._dataset(*data)
-        validation = None if held_out is None else self._dataset(*held_out)
+        training = self._dataset(*data[:3])
+        validation = None if held_out is None else self._dataset(*held_out[:3])
         if is_new:
             self._build_net(training, random_state)
         self._train(training, validation, self._listeners(context, saved, validation), saved)
@@ -206,8 +220,8 @@ class NetworkEstimator(
             self._check_same_network("partial_fit")
         with self._fitted_or_not_at_all(is_new):
             X = self._read_if_molecules(X)
-            data = self._read_training_data(X, y, sample_weight, reset=False, is_new=is_new)
-            training = self._dataset(*data)
+            data = self._read_training_data(X, y, sample_weight, None, reset=False, is_new=is_new)
+            training = self._dataset(*data[:3])
             if is_new and not isinstance(self.n_members, str) and self.n_members > 1:
                 self._make_members(self.n_members)
             self.oof_prediction_ = self.oof_losses_ = None  # all graphs are learned from
@@ -311,10 +325,10 @@ class NetworkEstimator(
             self.__dict__.pop(name, None)
 
     def _read_training_data(
-        self, X: Any, y: Any, sample_weight: Any, *, reset: bool, is_new: bool
+        self, X: Any, y: Any, sample_weight: Any, groups: Any, *, reset: bool, is_new: bool
     ) -> TrainingData:
-        """Check X, y and weights; a new network learns from them what nodes and targets are."""
-        data = self._check_data(X, y, sample_weight, reset=reset)
+        """Check the data; a new network learns from them what nodes and targets are."""
+        data = self._check_data(X, y, sample_weight, groups, reset=reset)
         if is_new:
             attributes = self._graph_attributes()
             warn_of_training(
@@ -332,19 +346,23 @@ class NetworkEstimator(
             self._learn_target(data.y, data.weight)
         return data
 
-    def _check_data(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> TrainingData:
-        """X, y and weights as arrays of the same length, without weights of zero."""
-        graphs, y, weight = check_training_data(
-            self, X, y, sample_weight, **self._reading(), **self._target_checks
+    def _check_data(
+        self, X: Any, y: Any, sample_weight: Any, groups: Any = None, *, reset: bool
+    ) -> TrainingData:
+        """X, y, weights and groups as arrays of the same length, without weights of zero."""
+        data = check_training_data(
+            self, X, y, sample_weight, groups, **self._reading(), **self._target_checks
         )
-        return TrainingData(graphs, *self._check_target(y, weight, reset=reset))
+        y, weight = self._check_target(data.y, data.weight, reset=reset)
+        return data._replace(y=y, weight=weight)
 
     def _split(
         self, data: TrainingData, random_state: np.random.RandomState
     ) -> tuple[TrainingData, TrainingData | None]:
         """Set graphs aside for validation, if there are enough."""
-        strata = self._strata(data.y)
-        rows, held_out = split_validation(strata, self.validation_fraction, random_state)
+        strata, share = self._strata(data.y), self.validation_fraction
+        rows, held_out = split_validation(strata, share, random_state, data.groups)
+        self._warn_of_groups(data, len(held_out))
         return (data.take(rows), data.take(held_out)) if len(held_out) else (data, None)
 
     def _dataset(

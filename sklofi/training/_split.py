@@ -2,20 +2,75 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+# A validation part of groups is the best of so many draws, fewer if there are many groups.
+MOST_DRAWS = 20
+GROUPS_DRAWN = 20_000
+
+
+class _Counts(NamedTuple):
+    """How many graphs of each stratum there are, in each group and in all."""
+
+    group_of: NDArray[np.int64]  # (n_graphs,)
+    by_group: NDArray[np.int64]  # (n_groups, n_strata)
+    total: NDArray[np.int64]  # (n_strata,)
+
+    @classmethod
+    def of(cls, strata: NDArray[Any], groups: NDArray[np.int64] | None) -> _Counts | None:
+        """Return the counts, or None if no group has several graphs."""
+        if groups is None:
+            return None
+        names, group_of = np.unique(groups, return_inverse=True)
+        if len(names) == len(groups):
+            return None
+        distinct, stratum_of = np.unique(strata, return_inverse=True)
+        by_group = np.zeros((len(names), len(distinct)), dtype=np.int64)
+        np.add.at(by_group, (group_of, stratum_of), 1)
+        return cls(group_of, by_group, by_group.sum(axis=0))
+
+    def n_wanted(self, fraction: float) -> int:
+        """Return the number of graphs that a part should have."""
+        return max(1, round(fraction * int(self.total.sum())))
+
+    def may_leave(self, fraction: float, left: NDArray[np.int64] | int = 0) -> NDArray[np.bool_]:
+        """Return for each group whether training can do without it, and without what has left."""
+        together = left + self.by_group
+        keeps_strata = ((together < self.total) | (self.by_group == 0)).all(axis=1)
+        at_most = max(self.n_wanted(fraction), int(self.total.sum()) // 2)
+        kept: NDArray[np.bool_] = keeps_strata & (together.sum(axis=1) <= at_most)
+        return kept
+
+    def in_groups(self, is_in: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Return how many graphs of each stratum some groups have."""
+        counts: NDArray[np.int64] = self.by_group[is_in].sum(axis=0)
+        return counts
+
+    def misfit(self, part: NDArray[np.int64], fraction: float) -> Any:
+        """Return how far parts are from the wanted size and the wanted shares of strata."""
+        n_wanted, n_graphs = self.n_wanted(fraction), self.total.sum()
+        by_stratum = np.abs(part - self.total * (n_wanted / n_graphs)).sum(axis=-1)
+        return by_stratum + np.abs(part.sum(axis=-1) - n_wanted)
+
 
 def split_validation(
-    strata: NDArray[Any], fraction: float, random_state: np.random.RandomState
+    strata: NDArray[Any],
+    fraction: float,
+    random_state: np.random.RandomState,
+    groups: NDArray[np.int64] | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Split the members of all strata into a training part and a validation part.
 
     Every stratum keeps a member in the training part. Unlike the stratified splits of
     scikit-learn, this works for strata of one or two members, and for a validation part too small
     to have all strata. The validation part may be empty.
+
+    No group is in both parts. Groups are drawn in random order, and those that fit are taken, so
+    that the validation part comes as near to its size, and to the share of each stratum, as groups
+    allow. If groups are large, it has at most half of the graphs, or none.
 
     Parameters
     ----------
@@ -28,11 +83,17 @@ def split_validation(
     random_state : RandomState
         Source of randomness.
 
+    groups : ndarray of shape (n_graphs,), default=None
+        The group of each graph. By default each graph is one of its own.
+
     Returns
     -------
     training, validation : ndarray
         The graphs of each part, in ascending order.
     """
+    if (counts := _Counts.of(strata, groups)) is not None:
+        in_validation = _draw_groups(counts, fraction, random_state)[counts.group_of]
+        return np.flatnonzero(~in_validation), np.flatnonzero(in_validation)
     order = random_state.permutation(len(strata))
     order = order[np.argsort(strata[order], kind="stable")]
     _, first = np.unique(strata[order], return_index=True)
@@ -46,13 +107,20 @@ def split_validation(
 
 
 def cross_parts(
-    strata: NDArray[Any], fraction: float, n_members: int, seed: int
+    strata: NDArray[Any],
+    fraction: float,
+    n_members: int,
+    seed: int,
+    groups: NDArray[np.int64] | None = None,
 ) -> list[NDArray[np.int64]]:
     """Return the graphs that each member of an ensemble leaves out.
 
     Graphs are cut into parts, each with all strata in proportion, and every member leaves out
     another one. If there are more members than parts, graphs are cut anew. A graph that is the
     only one of its stratum is never left out.
+
+    All graphs of a group are in the same part. A group is never left out if it has all graphs of a
+    stratum, or more than half of all graphs (or more than `fraction`, if that is larger).
 
     Parameters
     ----------
@@ -68,12 +136,17 @@ def cross_parts(
     seed : int
         Seed of all that is random.
 
+    groups : ndarray of shape (n_graphs,), default=None
+        The group of each graph. By default each graph is one of its own.
+
     Returns
     -------
     parts : list of ndarray
         Of each member the graphs that it leaves out, in ascending order; there may be none.
     """
     random_state = np.random.RandomState(seed)
+    if (counts := _Counts.of(strata, groups)) is not None:
+        return _parts_of_groups(counts, fraction, n_members, random_state)
     _, codes, sizes = np.unique(strata, return_inverse=True, return_counts=True)
     n_parts = min(max(2, round(1 / fraction)), int(sizes[sizes > 1].sum()))
     if n_parts == 0:
@@ -87,3 +160,80 @@ def cross_parts(
         part_of = (np.arange(len(order)) + random_state.randint(n_parts)) % n_parts
         parts += [np.sort(order[part_of == part]) for part in range(n_parts)]
     return parts[:n_members]
+
+
+def _draw_groups(
+    counts: _Counts, fraction: float, random_state: np.random.RandomState
+) -> NDArray[np.bool_]:
+    """Return for each group whether it is in the validation part: the best of some draws."""
+    n_draws = int(np.clip(GROUPS_DRAWN // len(counts.by_group), 1, MOST_DRAWS))
+    draws = [_draw_once(counts, fraction, random_state) for _ in range(n_draws)]
+    return min(draws, key=lambda is_drawn: counts.misfit(counts.in_groups(is_drawn), fraction))
+
+
+def _draw_once(
+    counts: _Counts, fraction: float, random_state: np.random.RandomState
+) -> NDArray[np.bool_]:
+    n_wanted, by_group = counts.n_wanted(fraction), counts.by_group
+    is_drawn = np.zeros(len(by_group), dtype=bool)
+    drawn = np.zeros_like(counts.total)
+    # Whatever fits, as far as it goes.
+    for group in random_state.permutation(np.flatnonzero(counts.may_leave(fraction))):
+        if drawn.sum() == n_wanted:
+            return is_drawn
+        row = by_group[group]
+        together = drawn + row
+        fits = together.sum() <= n_wanted and (together < counts.total)[row > 0].all()
+        if fits and counts.misfit(together, fraction) < counts.misfit(drawn, fraction):
+            is_drawn[group], drawn = True, together
+    # Then groups that are too large, if that is nearer to what is wanted, or if there is no other.
+    while len(candidates := np.flatnonzero(counts.may_leave(fraction, drawn) & ~is_drawn)):
+        order = random_state.permutation(candidates)
+        misfits = counts.misfit(drawn + by_group[order], fraction)
+        best = int(misfits.argmin())
+        if is_drawn.any() and misfits[best] >= counts.misfit(drawn, fraction):
+            break
+        is_drawn[order[best]], drawn = True, drawn + by_group[order[best]]
+    return is_drawn
+
+
+def _parts_of_groups(
+    counts: _Counts, fraction: float, n_members: int, random_state: np.random.RandomState
+) -> list[NDArray[np.int64]]:
+    """Return the graphs that each member leaves out, whole groups only."""
+    eligible = np.flatnonzero(counts.may_leave(fraction))
+    n_parts = min(max(2, round(1 / fraction)), len(eligible))
+    if n_parts == 0:
+        return [np.empty(0, dtype=np.int64)] * n_members
+    parts: list[NDArray[np.int64]] = []
+    while len(parts) < n_members:
+        part_of = _deal_groups(counts, eligible, n_parts, random_state)[counts.group_of]
+        parts += [np.flatnonzero(part_of == part) for part in range(n_parts)]
+    return parts[:n_members]
+
+
+def _deal_groups(
+    counts: _Counts,
+    eligible: NDArray[np.int64],
+    n_parts: int,
+    random_state: np.random.RandomState,
+) -> NDArray[np.int64]:
+    """Return the part that each eligible group is dealt to, and -1 for all that are not left out.
+
+    Large groups come first, and each one goes where its strata are rarest.
+    """
+    _, by_group, total = counts
+    part_of = np.full(len(by_group), -1)
+    in_part = np.zeros((n_parts, len(total)), dtype=np.int64)
+    order = random_state.permutation(eligible)
+    order = order[np.argsort(-by_group[order].sum(axis=1), kind="stable")]
+    for group in order:
+        row = by_group[group]
+        is_kept = (in_part + row < total)[:, row > 0].all(axis=1)  # something of its strata
+        # The squares of all shares grow by this, those of strata and that of all graphs together.
+        growth = in_part @ (row / total**2) + in_part.sum(axis=1) * (row.sum() / total.sum() ** 2)
+        best = int(np.where(is_kept, growth, np.inf).argmin())
+        if is_kept[best]:
+            part_of[group] = best
+            in_part[best] += row
+    return part_of

@@ -1,38 +1,12 @@
-import http.server
 import os
-import threading
-from functools import partial
 
 import pytest
 from numpy.testing import assert_array_equal
 
 from helpers import SMALL_SET, write_tu
-from sklofi.datasets import _fetch as datasets
 from sklofi.datasets import fetch_tu, fetch_zinc
 from sklofi.datasets._download import data_folder
 from sklofi.datasets._tu import DIGESTS, Source, content_digest, read_tables
-
-
-@pytest.fixture
-def server(tmp_path, monkeypatch):
-    """A server of the files in a folder, in place of the official addresses."""
-    folder = tmp_path / "server"
-    folder.mkdir()
-    handler = partial(QuietHandler, directory=folder)
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as running:
-        thread = threading.Thread(target=running.serve_forever)
-        thread.start()
-        address = f"http://127.0.0.1:{running.server_port}"
-        monkeypatch.setattr(datasets, "TU_ADDRESS", address)
-        monkeypatch.setattr(datasets, "ZINC_LISTS_ADDRESS", address)
-        yield folder
-        running.shutdown()
-        thread.join()
-
-
-class QuietHandler(http.server.SimpleHTTPRequestHandler):
-    def log_message(self, *args):
-        pass
 
 
 def test_fetch_tu_reads_what_is_there(tmp_path, monkeypatch):
