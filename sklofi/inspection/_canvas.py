@@ -1,0 +1,80 @@
+"""Put outlines on matplotlib axes, and choose what part of the plane axes show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Width and height of a place in a grid of pictures, in inches.
+CELL = (3.1, 2.7)
+ASPECT = 1.3  # of what is left of it below a title
+SMALLEST = 5.0  # what is shown at least, in units of an edge: a lone bond does not fill a page
+INK = "0.1"
+
+
+def add_outlines(ax: Any, outlines: Sequence[Any], colors: Any = INK, zorder: float = 2) -> None:
+    """Fill polygons, with a hair line around them, so that they can be seen at every size."""
+    from matplotlib.collections import PolyCollection
+
+    collection = PolyCollection(
+        list(outlines),
+        facecolors=colors,
+        edgecolors="face",
+        linewidths=0.25,
+        joinstyle="round",
+        zorder=zorder,
+    )
+    ax.add_collection(collection, autolim=False)
+
+
+def add_discs(ax: Any, centers: Any, radius: float, colors: Any, zorder: float = 3) -> None:
+    """Draw discs of equal size, in units of the axes."""
+    from matplotlib.collections import EllipseCollection
+
+    collection = EllipseCollection(
+        [2 * radius],
+        [2 * radius],
+        [0],
+        units="xy",
+        offsets=np.reshape(centers, (-1, 2)),
+        offset_transform=ax.transData,
+        facecolors=colors,
+        linewidths=0,
+        zorder=zorder,
+    )
+    ax.add_collection(collection, autolim=False)
+
+
+def add_letters(ax: Any, path: Any, text: str, color: Any = "black", zorder: float = 5) -> None:
+    """Draw the outline of a text; the label of the artist is the text."""
+    from matplotlib.patches import PathPatch
+
+    ax.add_artist(PathPatch(path, facecolor=color, linewidth=0, label=text, zorder=zorder))
+
+
+def frame(axes: Sequence[Any], extents: Sequence[NDArray[np.float64]]) -> None:
+    """Let axes show what is drawn on them, at the same scale unless sizes differ too much.
+
+    An extent has the corners (left, bottom) and (right, top) of what is drawn.
+    """
+    own = np.array([max(width, ASPECT * height) for width, height in np.diff(extents, axis=1)[:, 0]])
+    own = np.maximum(own * 1.04, SMALLEST)
+    shared = min(own.max(), 1.5 * float(np.median(own)))
+    for ax, extent, shown in zip(axes, extents, np.clip(shared, own, 2 * own), strict=True):
+        x, y = extent.mean(axis=0)
+        ax.set_axis_off()
+        ax.set_aspect("equal")
+        ax.set(
+            xlim=(x - shown / 2, x + shown / 2),
+            ylim=(y - shown / ASPECT / 2, y + shown / ASPECT / 2),
+        )
+
+
+def points_per_unit(ax: Any) -> float:
+    """Return about how many points of a page one unit of the axes is."""
+    size = ax.bbox.size * 72 / ax.figure.dpi
+    shown = np.array([np.ptp(ax.get_xlim()), np.ptp(ax.get_ylim())])
+    return float((size / shown).min())
