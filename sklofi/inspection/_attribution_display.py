@@ -1,4 +1,4 @@
-"""A display of graphs whose nodes are colored by their attributions."""
+"""A display of graphs and molecules whose nodes are colored by their attributions."""
 
 from __future__ import annotations
 
@@ -8,27 +8,39 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import is_classifier
-from sklearn.utils import check_scalar
+from sklearn.utils import Bunch, check_scalar
 
-from sklofi._plotting import draw_graph, import_pyplot, place_on_figure
+from sklofi._plotting import import_pyplot, place_on_figure
 from sklofi.graphs._graph_set import GraphSet
 from sklofi.graphs._networkx import check_graph_list
 from sklofi.inspection._attribution import node_attribution
-from sklofi.inspection._fitted import fitted_lofi, node_label_attribute
+from sklofi.inspection._canvas import CELL, LONE_CELL, frame
+from sklofi.inspection._edge_attribution import edge_attribution
+from sklofi.inspection._fitted import edge_label_attribute, fitted_lofi, node_label_attribute
+from sklofi.inspection._graph_drawing import GraphDrawing, all_orders
+from sklofi.inspection._molecule_drawing import MoleculeDrawing
+
+# The ends of a color map are too dark for black lines and letters on them.
+LIGHT = np.linspace(0.13, 0.87, 256)
 
 
 class AttributionDisplay:
-    """Graphs whose nodes are colored by how much they move the prediction.
+    """Graphs or molecules, with nodes colored by how much they move the prediction.
 
-    Make one with :meth:`from_estimator`.
+    Make one with :meth:`from_estimator`. Molecules are drawn as chemists do. Other graphs are
+    drawn so that distances on paper are those in the graph, with labels in nodes that are large
+    enough. Labels of edges that are orders of bonds ("single", "double", "triple", "aromatic",
+    1, 2, 3 or 1.5) are drawn as lines, and others are written on edges.
+
+    Everything is drawn in vectors, and stays sharp in figures saved as SVG or PDF.
 
     Parameters
     ----------
-    graphs : list of networkx graphs
-        The graphs.
+    graphs : list of networkx graphs or rdkit.Chem.Mol
+        The graphs or molecules.
 
     attributions : list of ndarray
-        A number for each node of each graph.
+        A number for each node or atom of each graph.
 
     titles : list of str
         What is written above each graph.
@@ -39,6 +51,12 @@ class AttributionDisplay:
     node_label : hashable or None
         The node attribute that is written on nodes.
 
+    edge_label : hashable or None
+        The edge attribute that is drawn as orders of bonds, or written on edges.
+
+    edge_attributions : Bunch or None
+        What :func:`edge_attribution` returns for the same graphs, to color their edges.
+
     Attributes
     ----------
     figure_ : matplotlib Figure
@@ -46,6 +64,9 @@ class AttributionDisplay:
 
     ax_ : ndarray of matplotlib Axes
         One for each graph.
+
+    colorbar_ : matplotlib Colorbar
+        What colors stand for, in all graphs.
 
     Examples
     --------
@@ -67,12 +88,16 @@ class AttributionDisplay:
         *,
         unit: str = "attribution",
         node_label: Hashable | None = "label",
+        edge_label: Hashable | None = None,
+        edge_attributions: Bunch | None = None,
     ) -> None:
         self.graphs = graphs
         self.attributions = attributions
         self.titles = titles
         self.unit = unit
         self.node_label = node_label
+        self.edge_label = edge_label
+        self.edge_attributions = edge_attributions
 
     @classmethod
     def from_estimator(
@@ -82,6 +107,7 @@ class AttributionDisplay:
         y: Any = None,
         *,
         target: Any = None,
+        edges: bool | str = "auto",
         tol: float = 0.01,
         n_steps: int = 4096,
         label_names: Mapping[Hashable, str] | None = None,
@@ -103,6 +129,12 @@ class AttributionDisplay:
 
         target : class, int or array-like of shape (n_graphs,), default=None
             The class or output that is explained; see :func:`node_attribution`.
+
+        edges : bool or "auto", default="auto"
+            Whether edges are colored by :func:`edge_attribution`, too. This is another
+            explanation of the same prediction: the numbers of edges sum to the difference
+            from the graph without edges, and add nothing to those of nodes. "auto" colors the
+            bonds of molecules, if the estimator was fitted with ``radius=1``.
 
         tol : float, default=0.01
             How exact integrals have to be; see :func:`node_attribution`.
@@ -128,13 +160,20 @@ class AttributionDisplay:
         estimator = fitted_lofi(estimator)
         if y is not None:
             y = estimator._check_data(graphs, y, None, reset=False)[1]
-        result = node_attribution(estimator, graphs, target=target, tol=tol, n_steps=n_steps)
+        precision = {"target": target, "tol": tol, "n_steps": n_steps}
+        result = node_attribution(estimator, graphs, **precision)
+        drawn = list(graphs) if isinstance(graphs, GraphSet) else check_graph_list(graphs)
+        of_edges = None
+        if _colors_edges(edges, estimator, drawn):
+            of_edges = edge_attribution(estimator, graphs, **precision)
         display = cls(
-            list(graphs) if isinstance(graphs, GraphSet) else check_graph_list(graphs),
+            drawn,
             result.attributions,
             _titles(estimator, graphs, y, result.targets),
             unit=_unit(estimator, target, result.targets),
             node_label=node_label_attribute(estimator, graphs),
+            edge_label=edge_label_attribute(estimator, graphs),
+            edge_attributions=of_edges,
         )
         return display.plot(label_names=label_names, n_columns=n_columns, ax=ax)
 
@@ -168,31 +207,93 @@ class AttributionDisplay:
             The display, which holds the figure.
         """
         plt = import_pyplot("AttributionDisplay")
+        self._check()
         n_graphs = len(self.graphs)
         if n_columns is None:
             n_columns = min(4, int(np.ceil(np.sqrt(n_graphs))))
         check_scalar(n_columns, "n_columns", Integral, min_val=1)
         n_rows = -(-n_graphs // n_columns)
-        size = (1.2 + 3.1 * n_columns, 0.3 + 2.7 * n_rows)
+        width, height = LONE_CELL if n_graphs == 1 else CELL
+        size = (1.2 + width * n_columns, 0.3 + height * n_rows)
         figure, place = place_on_figure("AttributionDisplay", ax, size)
         cells = place.subgridspec(n_rows, n_columns)
         axes = [figure.add_subplot(cells[i // n_columns, i % n_columns]) for i in range(n_graphs)]
-        largest = max(float(np.abs(values).max()) for values in self.attributions) or 1.0
-        colors = plt.cm.ScalarMappable(plt.Normalize(-largest, largest), cmap)
-        for cell, graph, values, title in zip(
-            axes, self.graphs, self.attributions, self.titles, strict=True
-        ):
-            draw_graph(
-                graph,
-                cell,
-                node_label=self.node_label,
-                label_names=label_names,
-                colors=colors.to_rgba(values),
-            )
+        colors = plt.cm.ScalarMappable(*self._color_scale(plt, cmap))
+        self._draw(axes, colors, label_names)
+        for cell, title in zip(axes, self.titles, strict=True):
             cell.set_title(title, fontsize="small")
-        figure.colorbar(colors, ax=axes, label=self.unit, shrink=0.9 if n_rows < 3 else 0.5)
+        self.colorbar_ = figure.colorbar(
+            colors, ax=axes, label=self.unit, shrink=0.9 if n_rows < 3 else 0.5, aspect=25
+        )
         self.figure_, self.ax_ = figure, np.array(axes)
         return self
+
+    def _check(self) -> None:
+        for i, (graph, values) in enumerate(zip(self.graphs, self.attributions, strict=True)):
+            n_nodes = graph.GetNumAtoms() if _is_molecule(graph) else len(graph)
+            if len(values) != n_nodes:
+                raise ValueError(f"Graph {i} has {n_nodes} nodes, but {len(values)} attributions.")
+
+    def _color_scale(self, plt: Any, cmap: str) -> tuple[Any, Any]:
+        """Return how numbers become colors: zero is in the middle."""
+        values = [*self.attributions]
+        if self.edge_attributions is not None:
+            values += [list(edges.values()) for edges in map(self._edges, range(len(values)))]
+        largest = max(float(np.abs(of_graph).max(initial=0)) for of_graph in values) or 1.0
+        light = plt.matplotlib.colors.ListedColormap(
+            plt.get_cmap(cmap)(LIGHT), name=f"light_{cmap}"
+        )
+        return plt.Normalize(-largest, largest), light
+
+    def _edges(self, graph: int) -> dict[tuple[int, int], float]:
+        """Return the numbers of the edges of a graph; those of parallel edges are added."""
+        found: dict[tuple[int, int], float] = {}
+        assert self.edge_attributions is not None
+        ends, values = (
+            self.edge_attributions.edges[graph],
+            self.edge_attributions.attributions[graph],
+        )
+        for (i, j), value in zip(np.sort(ends, axis=1).tolist(), values, strict=True):
+            found[i, j] = found.get((i, j), 0.0) + float(value)
+        return found
+
+    def _draw(self, axes: list[Any], colors: Any, label_names: Any) -> None:
+        orders = all_orders(
+            (graph for graph in self.graphs if not _is_molecule(graph)), self.edge_label
+        )
+        drawings = [
+            MoleculeDrawing(graph)
+            if _is_molecule(graph)
+            else GraphDrawing(
+                graph,
+                node_label=self.node_label,
+                edge_label=self.edge_label,
+                orders=orders,
+                label_names=label_names,
+            )
+            for graph in self.graphs
+        ]
+        # Chemists expect bonds of the same length.
+        most = 2.0 if all(map(_is_molecule, self.graphs)) else 1.3
+        frame(axes, [drawing.extent for drawing in drawings], most)
+        for i, (ax, drawing) in enumerate(zip(axes, drawings, strict=True)):
+            edges = None
+            if self.edge_attributions is not None:
+                numbers = self._edges(i)
+                edges = dict(zip(numbers, colors.to_rgba(list(numbers.values())), strict=True))
+            drawing.draw(ax, colors=colors.to_rgba(self.attributions[i]), edge_colors=edges)
+
+
+def _is_molecule(graph: Any) -> bool:
+    return hasattr(graph, "GetAtoms")
+
+
+def _colors_edges(edges: Any, estimator: Any, drawn: list[Any]) -> bool:
+    """Return whether edges are explained as well."""
+    if edges == "auto":
+        return estimator._radius == 1 and _is_molecule(drawn[0])
+    check_scalar(edges, "edges", bool)
+    return bool(edges)
 
 
 def _unit(estimator: Any, target: Any, targets: Any) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# Width and height of a place in a grid of pictures, in inches.
-CELL = (3.1, 2.7)
+# Width and height of a place in a grid of pictures, and of a picture alone, in inches.
+CELL, LONE_CELL = (3.1, 2.7), (4.6, 3.6)
 ASPECT = 1.3  # of what is left of it below a title
 SMALLEST = 5.0  # what is shown at least, in units of an edge: a lone bond does not fill a page
 INK = "0.1"
@@ -55,15 +55,16 @@ def add_letters(ax: Any, path: Any, text: str, color: Any = "black", zorder: flo
     ax.add_artist(PathPatch(path, facecolor=color, linewidth=0, label=text, zorder=zorder))
 
 
-def frame(axes: Sequence[Any], extents: Sequence[NDArray[np.float64]]) -> None:
+def frame(axes: Sequence[Any], extents: Sequence[NDArray[np.float64]], most: float = 2.0) -> None:
     """Let axes show what is drawn on them, at the same scale unless sizes differ too much.
 
-    An extent has the corners (left, bottom) and (right, top) of what is drawn.
+    An extent has the corners (left, bottom) and (right, top) of what is drawn. For the sake of a
+    common scale, axes show at most `most` times as much as they need.
     """
-    own = np.array([max(width, ASPECT * height) for width, height in np.diff(extents, axis=1)[:, 0]])
-    own = np.maximum(own * 1.04, SMALLEST)
-    shared = min(own.max(), 1.5 * float(np.median(own)))
-    for ax, extent, shown in zip(axes, extents, np.clip(shared, own, 2 * own), strict=True):
+    sizes = np.diff(np.asarray(extents), axis=1)[:, 0]
+    own = np.maximum(1.04 * np.maximum(sizes[:, 0], ASPECT * sizes[:, 1]), SMALLEST)
+    shared = min(float(own.max()), 1.5 * float(np.median(own)))
+    for ax, extent, shown in zip(axes, extents, np.clip(shared, own, most * own), strict=True):
         x, y = extent.mean(axis=0)
         ax.set_axis_off()
         ax.set_aspect("equal")

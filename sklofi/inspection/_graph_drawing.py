@@ -20,12 +20,14 @@ from sklofi.inspection._layout import layout
 from sklofi.inspection._letters import fitted, shorten
 
 LARGEST, SMALLEST = 0.27, 0.09  # radius of a node
+BESIDE_TEXT = 0.19  # the largest one where edges have texts
+NARROW = 0.75  # width of lines, relative to molecules
 LINE = 0.03  # width of the line around it
 BOLD = 0.08  # the same of a node that stands out
 BAND = 0.24  # width of a colored edge
 PLAIN = "0.45"  # the color of edges
 # Letters in smaller nodes, in points, cannot be read.
-READABLE = 3.2
+READABLE = 2.8
 
 
 class GraphDrawing:
@@ -64,7 +66,10 @@ class GraphDrawing:
         self.orders = orders or {}
         pairs = [pair for pair in self.lines if pair[0] != pair[1]]
         self.positions = layout(len(graph), pairs)
-        self.radius = _radius(self.positions)
+        has_texts = any(
+            line["labels"] and self._order(pair) is None for pair, line in self.lines.items()
+        )
+        self.radius = _radius(self.positions, BESIDE_TEXT if has_texts else LARGEST)
 
     @property
     def extent(self) -> NDArray[np.float64]:
@@ -96,24 +101,26 @@ class GraphDrawing:
         outlined : hashable or None, default=None
             A node with a bold line around it.
         """
+        is_readable = self.radius * points_per_unit(ax) >= READABLE
         if edge_colors:
             bands = [self._band(pair) for pair in edge_colors]
             add_outlines(ax, bands, list(edge_colors.values()), zorder=1)
         if self.lines:
-            drawn = [part for pair in self.lines for part in self._line(pair)]
-            add_outlines(ax, drawn, INK if edge_colors else PLAIN)
+            draw_line = self._bond if is_readable else self._line
+            drawn = [part for pair in self.lines for part in draw_line(pair)]
+            add_outlines(ax, drawn, INK if edge_colors and is_readable else PLAIN)
         add_discs(ax, self.positions, self.radius + LINE, INK, zorder=3)
         if outlined is not None:
             which = list(self.graph).index(outlined)
             add_discs(ax, self.positions[which], self.radius + BOLD, INK, zorder=3)
         add_discs(ax, self.positions, self.radius, colors, zorder=4)
-        if self.radius * points_per_unit(ax) >= READABLE:
+        if is_readable:
             self._write(ax, colors)
 
     def _band(self, pair: tuple[int, int]) -> Any:
         if pair[0] == pair[1]:
             return _strokes.ring(*self._loop(pair[0]), width=BAND * self._thin)
-        return _strokes.line(*self.positions[list(pair)], BAND * self._thin)
+        return _strokes.line(*self._ends(pair), width=BAND * self._thin)
 
     @property
     def _thin(self) -> float:
@@ -123,27 +130,35 @@ class GraphDrawing:
     def _loop(self, node: int) -> tuple[Any, float]:
         return self.positions[node] + [0, 1.7 * self.radius], self.radius
 
+    def _ends(self, pair: tuple[int, int]) -> tuple[Any, Any]:
+        return self.positions[pair[0]], self.positions[pair[1]]
+
+    def _bond(self, pair: tuple[int, int]) -> list[Any]:
+        """Return the outlines of the edges between two nodes, of a bond by its order."""
+        order = self._order(pair)
+        if order is None or pair[0] == pair[1]:
+            return self._line(pair)
+        start, end = self._ends(pair)
+        lines = _strokes.strokes(start, end, order, scale=NARROW * self._thin)
+        return lines + self._arrows(pair)
+
     def _line(self, pair: tuple[int, int]) -> list[Any]:
-        """Return the outlines of all edges between two nodes."""
-        first, last = pair
-        if first == last:
-            return [_strokes.ring(*self._loop(first), width=_strokes.WIDTH * self._thin)]
-        start, end = self.positions[[first, last]]
-        order = self._order(pair) if self.radius > SMALLEST else None
-        drawn = (
-            [_strokes.line(start, end, _strokes.WIDTH * self._thin)]
-            if order is None
-            else _strokes.strokes(start, end, order)
-        )
-        if self.graph.is_directed():
+        """Return the outlines of the edges between two nodes."""
+        width = NARROW * self._thin * _strokes.WIDTH
+        if pair[0] == pair[1]:
+            return [_strokes.ring(*self._loop(pair[0]), width=width)]
+        return [_strokes.line(*self._ends(pair), width=width), *self._arrows(pair)]
+
+    def _arrows(self, pair: tuple[int, int]) -> list[Any]:
+        """Return the heads of arrows, which touch the nodes."""
+        if not self.graph.is_directed():
+            return []
+        heads = []
+        for first, last in sorted(self.lines[pair]["directions"]):
+            start, end = self.positions[[first, last]]
             away = (end - start) * (self.radius + LINE) / max(np.linalg.norm(end - start), 1e-9)
-            directions = self.lines[pair]["directions"]
-            size = 0.7 * self.radius
-            if (first, last) in directions:
-                drawn.append(_strokes.arrow_head(start, end - away, size))
-            if (last, first) in directions:
-                drawn.append(_strokes.arrow_head(end, start + away, size))
-        return drawn
+            heads.append(_strokes.arrow_head(start, end - away, 0.7 * self.radius))
+        return heads
 
     def _order(self, pair: tuple[int, int]) -> float | None:
         """Return the order of the only bond between two nodes, None if there is none."""
@@ -161,14 +176,14 @@ class GraphDrawing:
 
     def _write_on(self, ax: Any, pair: tuple[int, int], text: str) -> None:
         """Write a text on the middle of an edge, on a white ground."""
-        start, end = self.positions[list(pair)]
+        start, end = self._ends(pair)
         middle = (start + end) / 2
         if pair[0] == pair[1]:
             center, radius = self._loop(pair[0])
-            middle = center + [0, radius]
+            middle = center + np.array([0, radius])
         room = float(np.linalg.norm(end - start)) / 2 - self.radius
-        path = fitted(shorten(text), middle, max(0.8 * room, 0.75 * self.radius))
-        path = _limited(path, middle, 0.7 * self.radius)
+        path = fitted(shorten(text, 12), middle, max(0.95 * room, 0.75 * self.radius))
+        path = _limited(path, middle, self.radius)
         low, high = path.vertices.min(axis=0) - 0.05, path.vertices.max(axis=0) + 0.05
         ground = np.array([low, [high[0], low[1]], high, [low[0], high[1]]])
         add_outlines(ax, [ground], "white", zorder=2.5)
@@ -180,10 +195,7 @@ def all_orders(graphs: Iterable[Any], edge_label: Hashable | None) -> dict[Hasha
     if edge_label is None:
         return {}
     return _strokes.bond_orders(
-        label
-        for graph in graphs
-        for *_, label in graph.edges(data=edge_label)
-        if label is not None
+        label for graph in graphs for *_, label in graph.edges(data=edge_label) if label is not None
     )
 
 
@@ -221,14 +233,14 @@ def _lines(graph: Any, edge_label: Hashable | None) -> dict[tuple[int, int], Any
     return lines
 
 
-def _radius(positions: NDArray[np.float64]) -> float:
+def _radius(positions: NDArray[np.float64], largest: float) -> float:
     """Return a radius of nodes with which hardly any overlap."""
     from scipy.spatial import cKDTree
 
     if len(positions) < 2:
-        return LARGEST
+        return largest
     nearest = cKDTree(positions).query(positions, k=2)[0][:, 1]
-    return float(np.clip(0.42 * np.quantile(nearest, 0.05), SMALLEST, LARGEST))
+    return float(np.clip(0.42 * np.quantile(nearest, 0.05), SMALLEST, largest))
 
 
 def _rows(colors: Any, n_rows: int) -> Any:
@@ -239,4 +251,4 @@ def _shade(color: Any) -> str:
     """Return the color of letters that can be read on a color."""
     from matplotlib.colors import to_rgb
 
-    return "white" if np.dot(to_rgb(color), [0.299, 0.587, 0.114]) < 0.4 else "black"
+    return "white" if np.dot(to_rgb(color), [0.299, 0.587, 0.114]) < 0.47 else "black"

@@ -74,10 +74,11 @@ def _scale_classically(distances: NDArray[np.float64]) -> Points:
     centered = squares - squares.mean(axis=0) - squares.mean(axis=1, keepdims=True)
     products = -(centered + squares.mean()) / 2
     vectors, sizes, _ = np.linalg.svd(products, full_matrices=False)
-    places = vectors[:, :2] * np.sqrt(sizes[:2])
+    places: Points = vectors[:, :2] * np.sqrt(sizes[:2])
     # The sign of a singular vector is arbitrary: let the largest entry be positive.
     signs = np.sign(places[np.abs(places).argmax(axis=0), np.arange(places.shape[1])])
-    return places * np.where(signs == 0, 1, signs)
+    places *= np.where(signs == 0, 1, signs)
+    return places
 
 
 def _minimize_stress(distances: NDArray[np.float64], places: Points) -> Points:

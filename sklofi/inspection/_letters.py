@@ -8,13 +8,12 @@ import numpy as np
 
 # Beyond this a label is cut.
 N_LETTERS = 6
-EM = 100.0  # what matplotlib calls the size of outlines
 
 
-def shorten(label: Any) -> str:
+def shorten(label: Any, n_letters: int = N_LETTERS) -> str:
     """Return a label in one short line."""
     text = " ".join(str(label).split())
-    return text if len(text) <= N_LETTERS else text[: N_LETTERS - 1] + "…"
+    return text if len(text) <= n_letters else text[: n_letters - 1] + "…"
 
 
 def outline(text: str) -> Any:

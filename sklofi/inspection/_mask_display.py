@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
-from sklofi._plotting import STRONG, draw_graph, import_pyplot, place_on_figure
+from sklofi._plotting import STRONG, import_pyplot, place_on_figure
+from sklofi.inspection._canvas import frame
 from sklofi.inspection._fitted import edge_label_attribute, fitted_member, node_label_attribute
+from sklofi.inspection._graph_drawing import GraphDrawing, all_orders
 from sklofi.inspection._masks import best_egonets, mask_importance, read_mask
 
 PALE = "#d6c2c0"
@@ -21,7 +23,8 @@ class MaskDisplay:
     Make one with :meth:`from_estimator`. A word has a row in three panels: how similar it is to
     the inputs, what the relations of members to the center add to its logit, and how many
     members the mask expects of it. Without relations there are two. Egonets are drawn with the
-    labels of edges, if the network sees them.
+    labels of edges, if the network sees them: orders of bonds (see :class:`AttributionDisplay`) as
+    lines, others as texts.
 
     Parameters
     ----------
@@ -41,7 +44,7 @@ class MaskDisplay:
         The node attribute that is written on nodes.
 
     edge_label : hashable or None
-        The edge attribute that is written on edges.
+        The edge attribute that is drawn as orders of bonds, or written on edges.
 
     Attributes
     ----------
@@ -188,25 +191,28 @@ class MaskDisplay:
         if "offsets" in widths:
             self._draw_offsets(self.ax_["offsets"], order)
         self._draw_histogram(self.ax_["histogram"], order)
-        parts = zip(
-            self.ax_["egonets"],
-            self.best.egonets,
-            self.best.centers,
-            self.best.scores,
-            self.best.counts,
-            strict=True,
-        )
-        for axes, egonet, center, score, count in parts:
-            draw_graph(
-                egonet,
-                axes,
-                node_label=self.node_label,
-                label_names=label_names,
-                outlined=center,
-                edge_label=self.edge_label,
-            )
-            axes.set_title(f"output {score:.2f}, found {count:,} x", fontsize="small")
+        self._draw_egonets(self.ax_["egonets"], label_names)
         return self
+
+    def _draw_egonets(self, axes: Any, label_names: Any) -> None:
+        best = self.best
+        orders = all_orders(best.egonets, self.edge_label)
+        drawings = [
+            GraphDrawing(
+                egonet,
+                node_label=self.node_label,
+                edge_label=self.edge_label,
+                orders=orders,
+                label_names=label_names,
+            )
+            for egonet in best.egonets
+        ]
+        frame(axes, [drawing.extent for drawing in drawings])
+        for ax, drawing, center, score, count in zip(
+            axes, drawings, best.centers, best.scores, best.counts, strict=True
+        ):
+            drawing.draw(ax, outlined=center)
+            ax.set_title(f"output {score:.2f}, found {count:,} x", fontsize="small")
 
     def _draw_importance(self, ax: Any) -> None:
         mean, spread = self.importance.importances_mean, self.importance.importances_std

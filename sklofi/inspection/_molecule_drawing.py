@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ BAND = 0.3  # width of a colored bond
 CAPITAL = 0.36  # height of a letter
 SMALL = 0.68  # of indices, relative to letters
 WRITTEN_LAST = {8, 9, 16, 17, 34, 35, 52, 53}  # as in H2O and HCl, unlike CH4 and NH3
+MINUS = "\N{MINUS SIGN}"
 MARGIN = 0.07  # between a letter and the end of a bond
 
 
@@ -53,29 +54,33 @@ class MoleculeDrawing:
         lows, highs = zip(*boxes, strict=True) if boxes else ((), ())
         return np.array([np.min([low, *lows], axis=0), np.max([high, *highs], axis=0)])
 
-    def draw(self, ax: Any, atom_colors: Any = None, bond_colors: Any = None) -> None:
+    def draw(
+        self,
+        ax: Any,
+        *,
+        colors: Any = None,
+        edge_colors: Mapping[tuple[int, int], Any] | None = None,
+    ) -> None:
         """Draw the molecule.
 
         Parameters
         ----------
         ax : matplotlib Axes
-            Where to draw.
+            Where to draw. What they show is to be set before, see :func:`frame`.
 
-        atom_colors : array-like of shape (n_atoms, 4), default=None
+        colors : array-like of shape (n_atoms, 4), default=None
             The color behind each atom.
 
-        bond_colors : array-like of shape (n_bonds, 4), default=None
-            The color behind each bond.
+        edge_colors : dict, default=None
+            The color behind each bond, by the numbers of its atoms, the smaller one first.
         """
-        if bond_colors is not None and self.molecule.GetNumBonds():
-            ends = [
-                (self.positions[bond.GetBeginAtomIdx()], self.positions[bond.GetEndAtomIdx()])
-                for bond in self.molecule.GetBonds()
+        if edge_colors:
+            bands = [
+                _strokes.line(self.positions[i], self.positions[j], BAND) for i, j in edge_colors
             ]
-            bands = [_strokes.line(*pair, BAND) for pair in ends]
-            add_outlines(ax, bands, bond_colors, zorder=1)
-        if atom_colors is not None:
-            add_discs(ax, self.positions, DISC, atom_colors, zorder=1.5)
+            add_outlines(ax, bands, list(edge_colors.values()), zorder=1)
+        if colors is not None:
+            add_discs(ax, self.positions, DISC, colors, zorder=1.5)
         drawn = [part for bond in self.molecule.GetBonds() for part in self._bond(bond)]
         if drawn:
             add_outlines(ax, drawn)
@@ -119,7 +124,7 @@ class MoleculeDrawing:
             trim[0] = 0.0
         if self.molecule.GetAtomWithIdx(end).GetDegree() == 1:
             trim[1] = 0.0
-        return _strokes.strokes(start, stop, order, side, trim)
+        return _strokes.strokes(start, stop, order, side=side, trim=trim)
 
     def _ends(self, begin: int, end: int) -> tuple[Any, Any]:
         """Return where a bond begins and ends: beside labels, or a little beyond a corner."""
@@ -215,9 +220,9 @@ def _is_written(atom: Any) -> bool:
 
 def _charge(atom: Any) -> str:
     charge = atom.GetFormalCharge()
-    sign = "+" if charge > 0 else "−"
+    sign = "+" if charge > 0 else MINUS
     number = "" if abs(charge) == 1 else str(abs(charge))
-    return (number + sign if charge else "") + "•" * atom.GetNumRadicalElectrons()
+    return f"{number}{sign}" * bool(charge) + "•" * int(atom.GetNumRadicalElectrons())
 
 
 def _write(atom: Any, center: Any, around: list[Any]) -> AtomLabel:
@@ -323,7 +328,7 @@ def _way_out(boxes: list[NDArray[np.float64]], start: Any, along: Any) -> float:
             at = np.sort(((low - MARGIN - start) / along, (high + MARGIN - start) / along), axis=0)
         is_flat = np.abs(along) < 1e-9
         at[:, is_flat] = [[-np.inf], [np.inf]]
-        if any(start[is_flat] < low[is_flat] - MARGIN) or any(start[is_flat] > high[is_flat] + MARGIN):
+        if (np.abs(start - (low + high) / 2) > (high - low) / 2 + MARGIN)[is_flat].any():
             continue
         enter, leave = at[0].max(), at[1].min()
         if enter < min(leave, 0.6) and leave > 0:

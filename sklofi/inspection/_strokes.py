@@ -20,6 +20,7 @@ N_DASHES = 5
 
 SINGLE, AROMATIC, DOUBLE, TRIPLE, QUADRUPLE = 1.0, 1.5, 2.0, 3.0, 4.0
 DASHED = 0.0  # a bond without an order
+SHIFTS = {TRIPLE: (-0.85, 0.0, 0.85), QUADRUPLE: (-1.0, -0.35, 0.35, 1.0)}  # in gaps
 
 NAMES = {
     **dict.fromkeys(["single", "-"], SINGLE),
@@ -58,7 +59,15 @@ def line(start: Any, end: Any, width: float = WIDTH) -> Outline:
     return np.array([start + across, end + across, end - across, start - across])
 
 
-def strokes(start: Any, end: Any, order: float, side: int = 0, trim: Any = (0, 0)) -> list[Outline]:
+def strokes(
+    start: Any,
+    end: Any,
+    order: float,
+    *,
+    side: int = 0,
+    trim: Any = (0, 0),
+    scale: float = 1.0,
+) -> list[Outline]:
     """Return the lines of a bond.
 
     Parameters
@@ -75,29 +84,32 @@ def strokes(start: Any, end: Any, order: float, side: int = 0, trim: Any = (0, 0
 
     trim : tuple of float, default=(0, 0)
         What is cut off both ends of a second line on a side.
+
+    scale : float, default=1.0
+        How wide lines and gaps are, relative to the usual width.
     """
-    across = _across(start, end) * GAP
+    across, width = _across(start, end) * GAP * scale, WIDTH * scale
     along = _unit(end - start)
     if order == DASHED:
-        return dashes(start, end)
+        return dashes(start, end, width)
     if order in (AROMATIC, DOUBLE):
-        if side == 0:
-            first, second = (start + across / 2, end + across / 2), (start - across / 2, end - across / 2)
-        else:
-            first = start, end
-            second = start + side * across + along * trim[0], end + side * across - along * trim[1]
-        return [line(*first), *(dashes(*second) if order == AROMATIC else [line(*second)])]
-    if order in (TRIPLE, QUADRUPLE):
-        shifts = (-1, 0, 1) if order == TRIPLE else (-1.2, -0.4, 0.4, 1.2)
-        return [line(start + shift * across * 0.85, end + shift * across * 0.85) for shift in shifts]
-    return [line(start, end)]
+        shift = across * (side or 0.5)
+        first = (start, end) if side else (start - shift, end - shift)
+        second = start + shift + along * trim[0], end + shift - along * trim[1]
+        is_dashed = order == AROMATIC
+        return [
+            line(*first, width),
+            *(dashes(*second, width) if is_dashed else [line(*second, width)]),
+        ]
+    shifts = SHIFTS.get(order, (0.0,))
+    return [line(start + shift * across, end + shift * across, width) for shift in shifts]
 
 
-def dashes(start: Any, end: Any) -> list[Outline]:
+def dashes(start: Any, end: Any, width: float = WIDTH) -> list[Outline]:
     """Return a dashed line."""
     at = np.linspace(0, 1, 2 * N_DASHES)
     ends = start + at[:, None] * (end - start)
-    return [line(*pair) for pair in zip(ends[::2], ends[1::2], strict=True)]
+    return [line(*pair, width) for pair in zip(ends[::2], ends[1::2], strict=True)]
 
 
 def wedge(start: Any, end: Any) -> Outline:
