@@ -20,6 +20,8 @@ from sklofi.graphs._cache import TableCache
 from sklofi.graphs._consistency import is_consistent
 from sklofi.graphs._labels import DEFAULT_EDGE_LABEL, DEFAULT_NODE_LABEL
 from sklofi.graphs._lists import TABLES_ONLY
+from sklofi.graphs._molecule_options import ATOM_LABEL, BOND_LABEL, MoleculeOptions
+from sklofi.graphs._molecules import check_molecule_list, read_molecules
 from sklofi.graphs._networkx import (
     WEIGHT,
     build_networkx,
@@ -35,7 +37,7 @@ from sklofi.graphs._segments import take_segments
 class GraphSet:
     """A sequence of graphs in flat arrays, ready to be sliced by scikit-learn.
 
-    Make one with :meth:`from_networkx`. Every estimator of this library takes a list of
+    Make one with :meth:`from_networkx` or :meth:`from_molecules`. Every estimator of this library takes a list of
     networkx graphs or a ``GraphSet``; the second is converted once instead of once per
     fit, and travels to worker processes as plain arrays.
 
@@ -107,6 +109,9 @@ class GraphSet:
     edge_features : hashable
         The edge attribute that features came from and go back to.
 
+    molecule_options : MoleculeOptions or None
+        How molecules were read, if the graphs are molecules.
+
     Examples
     --------
     >>> import networkx as nx
@@ -135,6 +140,7 @@ class GraphSet:
     edge_weight: Hashable = WEIGHT
     edge_vectors: NDArray[np.float64] | None = None
     edge_features: Hashable = "features"
+    molecule_options: MoleculeOptions | None = None
 
     # Not data: neither pickled nor saved. A slice has an origin, its whole set and rows there.
     tables: TableCache = field(default_factory=TableCache, init=False)
@@ -209,6 +215,86 @@ class GraphSet:
             warn_of_weights(graphs, names, can_be_read=True)
         return cls(**data)
 
+    @classmethod
+    def from_molecules(
+        cls,
+        molecules: Iterable[Any],
+        *,
+        atom_label: str | Iterable[str] | None = ATOM_LABEL,
+        bond_label: str | Iterable[str] | None = BOND_LABEL,
+        explicit_hydrogens: bool = False,
+        fragments: str = "all",
+        on_invalid: str = "raise",
+        n_jobs: int | None = None,
+    ) -> GraphSet:
+        """Read molecules: their atoms are nodes, their bonds are edges.
+
+        It needs RDKit, the extra ``chem``. Atoms are in the order in which RDKit has them, which
+        is that of the SMILES string. Not read are coordinates, atom-map numbers, radicals, names,
+        and what is not named in `atom_label` and `bond_label`.
+
+        Parameters
+        ----------
+        molecules : list, tuple, 1-D array or column of str or rdkit.Chem.Mol
+            SMILES strings, or molecules of RDKit, which are read and never changed.
+
+        atom_label : str, tuple of str or None, default=("element", "hydrogens", "charge", \
+                "aromatic")
+            What the labels of nodes are made of: some of "element", "hydrogens" (their number,
+            without those that are nodes), "charge", "aromatic", "isotope", "chirality" (R or S)
+            and "ring" (whether the atom is in one). A label is written almost as in SMILES,
+            such as ``"CH3"``, ``"nH"`` or ``"NH3+"``, with aromatic atoms in lower case. None
+            gives no labels.
+
+        bond_label : str, tuple of str or None, default=("order",)
+            What the labels of edges are made of: some of "order" (such as ``"single"``,
+            ``"double"``, ``"aromatic"``, ``"dative"``), "stereo" (E or Z), "conjugation" and
+            "ring". None gives no labels.
+
+        explicit_hydrogens : bool, default=False
+            Whether hydrogens are nodes. If not, those that a molecule of RDKit has as atoms are
+            taken as numbers of their neighbors, as RDKit does it for SMILES: isotopes such as
+            deuterium, and hydrogen alone, stay.
+
+        fragments : {"all", "largest"}, default="all"
+            Which parts of a molecule are read if it has several, as salts do: all of them, in
+            one graph, or the one with the most heavy atoms.
+
+        on_invalid : {"raise", "nan"}, default="raise"
+            What to do with rows that are no molecule: raise an error that names them, or take
+            them as graphs without nodes, which :attr:`missing` names. Estimators with
+            ``on_invalid="nan"`` predict NaN for these.
+
+        n_jobs : int or None, default=None
+            Number of processes, -1 for as many as there are processors. None is 1 unless
+            :func:`joblib.parallel_config` says otherwise. It pays from some ten thousand
+            molecules on.
+
+        Returns
+        -------
+        graphs : GraphSet
+            A graph for each molecule, in the same order.
+
+        Examples
+        --------
+        >>> from sklofi import GraphSet
+        >>> graphs = GraphSet.from_molecules(["CCO", "c1cc[nH]c1", "C[NH3+].[Cl-]"])
+        >>> graphs.labels
+        ('CH2', 'CH3', 'Cl-', 'NH3+', 'OH', 'cH', 'nH')
+        >>> graphs.edge_labels
+        ('aromatic', 'single')
+        >>> GraphSet.from_molecules(["CCO"], atom_label="element").labels
+        ('C', 'O')
+        """
+        options = MoleculeOptions(
+            atom_label,  # type: ignore[arg-type]  # which it makes a tuple
+            bond_label,  # type: ignore[arg-type]
+            explicit_hydrogens,
+            fragments,
+        )
+        items = check_molecule_list(molecules)
+        return cls(**read_molecules(items, options, on_invalid=on_invalid, n_jobs=n_jobs))
+
     def to_networkx(self) -> list[nx.Graph]:
         """Convert the graphs back to networkx graphs.
 
@@ -240,6 +326,12 @@ class GraphSet:
     def n_nodes(self) -> int:
         """Number of nodes of all graphs together."""
         return int(self.node_offsets[-1])
+
+    @property
+    def missing(self) -> NDArray[np.bool_]:
+        """Which rows have no graph, because they were no molecules (``on_invalid="nan"``)."""
+        missing: NDArray[np.bool_] = self.node_offsets[1:] == self.node_offsets[:-1]
+        return missing
 
     @property
     def origin(self) -> tuple[GraphSet, NDArray[np.int64]]:
@@ -339,8 +431,10 @@ class GraphSet:
             edge_weights=None if self.edge_weights is None else self.edge_weights[edges],
             edge_vectors=None if self.edge_vectors is None else self.edge_vectors[edges],
         )
-        whole, rows = self.origin
-        vars(part)["_origin"] = (whole, rows[graphs])
+        # Tables are for graphs with nodes; a set with others has none to share.
+        if self.molecule_options is None or not self.missing.any():
+            whole, rows = self.origin
+            vars(part)["_origin"] = (whole, rows[graphs])
         return part
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
