@@ -16,7 +16,12 @@ from sklofi.graphs._networkx import check_graph_list
 from sklofi.inspection._attribution import node_attribution
 from sklofi.inspection._canvas import CELL, LONE_CELL, frame
 from sklofi.inspection._edge_attribution import edge_attribution
-from sklofi.inspection._fitted import edge_label_attribute, fitted_lofi, node_label_attribute
+from sklofi.inspection._fitted import (
+    edge_label_attribute,
+    fitted_lofi,
+    fitted_member,
+    node_label_attribute,
+)
 from sklofi.inspection._graph_drawing import GraphDrawing, all_orders
 from sklofi.inspection._molecule_drawing import MoleculeDrawing
 
@@ -172,7 +177,7 @@ class AttributionDisplay:
             _titles(estimator, graphs, y, result.targets),
             unit=_unit(estimator, target, result.targets),
             node_label=node_label_attribute(estimator, graphs),
-            edge_label=edge_label_attribute(estimator, graphs),
+            edge_label=edge_label_attribute(fitted_member(estimator), graphs),
             edge_attributions=of_edges,
         )
         return display.plot(label_names=label_names, n_columns=n_columns, ax=ax)
@@ -236,24 +241,21 @@ class AttributionDisplay:
 
     def _color_scale(self, plt: Any, cmap: str) -> tuple[Any, Any]:
         """Return how numbers become colors: zero is in the middle."""
+        from matplotlib.colors import ListedColormap
+
         values = [*self.attributions]
         if self.edge_attributions is not None:
             values += [list(edges.values()) for edges in map(self._edges, range(len(values)))]
         largest = max(float(np.abs(of_graph).max(initial=0)) for of_graph in values) or 1.0
-        light = plt.matplotlib.colors.ListedColormap(
-            plt.get_cmap(cmap)(LIGHT), name=f"light_{cmap}"
-        )
+        light = ListedColormap(plt.get_cmap(cmap)(LIGHT), name=f"light {cmap}")
         return plt.Normalize(-largest, largest), light
 
     def _edges(self, graph: int) -> dict[tuple[int, int], float]:
         """Return the numbers of the edges of a graph; those of parallel edges are added."""
         found: dict[tuple[int, int], float] = {}
-        assert self.edge_attributions is not None
-        ends, values = (
-            self.edge_attributions.edges[graph],
-            self.edge_attributions.attributions[graph],
-        )
-        for (i, j), value in zip(np.sort(ends, axis=1).tolist(), values, strict=True):
+        of_edges: Any = self.edge_attributions
+        ends, values = np.sort(of_edges.edges[graph], axis=1), of_edges.attributions[graph]
+        for (i, j), value in zip(ends.tolist(), values, strict=True):
             found[i, j] = found.get((i, j), 0.0) + float(value)
         return found
 

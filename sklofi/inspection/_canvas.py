@@ -25,6 +25,7 @@ def add_outlines(ax: Any, outlines: Sequence[Any], colors: Any = INK, zorder: fl
         edgecolors="face",
         linewidths=0.25,
         joinstyle="round",
+        snap=False,
         zorder=zorder,
     )
     ax.add_collection(collection, autolim=False)
@@ -52,7 +53,9 @@ def add_letters(ax: Any, path: Any, text: str, color: Any = "black", zorder: flo
     """Draw the outline of a text; the label of the artist is the text."""
     from matplotlib.patches import PathPatch
 
-    ax.add_artist(PathPatch(path, facecolor=color, linewidth=0, label=text, zorder=zorder))
+    # On the grid of pixels, thin parts of letters would be lost.
+    style = {"facecolor": color, "linewidth": 0, "snap": False, "zorder": zorder}
+    ax.add_artist(PathPatch(path, label=text, **style))
 
 
 def frame(axes: Sequence[Any], extents: Sequence[NDArray[np.float64]], most: float = 2.0) -> None:
