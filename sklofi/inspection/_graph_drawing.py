@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklofi.inspection import _strokes
 from sklofi.inspection._canvas import (
     INK,
     add_discs,
@@ -18,6 +17,14 @@ from sklofi.inspection._canvas import (
 )
 from sklofi.inspection._layout import layout
 from sklofi.inspection._letters import fitted, shorten
+from sklofi.inspection._strokes import (
+    WIDTH,
+    arrow_head,
+    bond_orders,
+    line_outline,
+    ring_outline,
+    strokes,
+)
 
 LARGEST, SMALLEST = 0.27, 0.09  # radius of a node
 BESIDE_TEXT = 0.19  # the largest one where edges have texts
@@ -106,8 +113,8 @@ class GraphDrawing:
             bands = [self._band(pair) for pair in edge_colors]
             add_outlines(ax, bands, list(edge_colors.values()), zorder=1)
         if self.lines:
-            draw_line = self._bond if is_readable else self._line
-            drawn = [part for pair in self.lines for part in draw_line(pair)]
+            outlines_of = self._bond if is_readable else self._line
+            drawn = [part for pair in self.lines for part in outlines_of(pair)]
             add_outlines(ax, drawn, INK if edge_colors and is_readable else PLAIN)
         add_discs(ax, self.positions, self.radius + LINE, INK, zorder=3)
         if outlined is not None:
@@ -119,8 +126,8 @@ class GraphDrawing:
 
     def _band(self, pair: tuple[int, int]) -> Any:
         if pair[0] == pair[1]:
-            return _strokes.ring(*self._loop(pair[0]), width=BAND * self._thin)
-        return _strokes.line(*self._ends(pair), width=BAND * self._thin)
+            return ring_outline(*self._loop(pair[0]), width=BAND * self._thin)
+        return line_outline(*self._ends(pair), width=BAND * self._thin)
 
     @property
     def _thin(self) -> float:
@@ -139,15 +146,15 @@ class GraphDrawing:
         if order is None or pair[0] == pair[1]:
             return self._line(pair)
         start, end = self._ends(pair)
-        lines = _strokes.strokes(start, end, order, scale=NARROW * self._thin)
+        lines = strokes(start, end, order, scale=NARROW * self._thin)
         return lines + self._arrows(pair)
 
     def _line(self, pair: tuple[int, int]) -> list[Any]:
         """Return the outlines of the edges between two nodes."""
-        width = NARROW * self._thin * _strokes.WIDTH
+        width = NARROW * self._thin * WIDTH
         if pair[0] == pair[1]:
-            return [_strokes.ring(*self._loop(pair[0]), width=width)]
-        return [_strokes.line(*self._ends(pair), width=width), *self._arrows(pair)]
+            return [ring_outline(*self._loop(pair[0]), width=width)]
+        return [line_outline(*self._ends(pair), width=width), *self._arrows(pair)]
 
     def _arrows(self, pair: tuple[int, int]) -> list[Any]:
         """Return the heads of arrows, which touch the nodes."""
@@ -157,7 +164,7 @@ class GraphDrawing:
         for first, last in sorted(self.lines[pair]["directions"]):
             start, end = self.positions[[first, last]]
             away = (end - start) * (self.radius + LINE) / max(np.linalg.norm(end - start), 1e-9)
-            heads.append(_strokes.arrow_head(start, end - away, 0.7 * self.radius))
+            heads.append(arrow_head(start, end - away, 0.7 * self.radius))
         return heads
 
     def _order(self, pair: tuple[int, int]) -> float | None:
@@ -194,7 +201,7 @@ def all_orders(graphs: Iterable[Any], edge_label: Hashable | None) -> dict[Hasha
     """Return the labels of the edges of graphs that are drawn as orders of bonds."""
     if edge_label is None:
         return {}
-    return _strokes.bond_orders(
+    return bond_orders(
         label for graph in graphs for *_, label in graph.edges(data=edge_label) if label is not None
     )
 

@@ -9,9 +9,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sklofi.inspection import _strokes
 from sklofi.inspection._canvas import add_discs, add_letters, add_outlines
 from sklofi.inspection._letters import box, moved, outline
+from sklofi.inspection._strokes import (
+    AROMATIC,
+    DASHED,
+    DOUBLE,
+    GAP,
+    WIDTH,
+    arrow_head,
+    hashes,
+    line_outline,
+    strokes,
+    wave,
+    wedge,
+)
 
 DISC = 0.36  # radius of a colored atom
 BAND = 0.3  # width of a colored bond
@@ -76,7 +88,7 @@ class MoleculeDrawing:
         """
         if edge_colors:
             bands = [
-                _strokes.line(self.positions[i], self.positions[j], BAND) for i, j in edge_colors
+                line_outline(self.positions[i], self.positions[j], BAND) for i, j in edge_colors
             ]
             add_outlines(ax, bands, list(edge_colors.values()), zorder=1)
         if colors is not None:
@@ -108,23 +120,23 @@ class MoleculeDrawing:
         start, stop = self._ends(begin, end)
         direction, kind = bond.GetBondDir(), bond.GetBondType()
         if direction == BondDir.BEGINWEDGE:
-            return [_strokes.wedge(start, stop)]
+            return [wedge(start, stop)]
         if direction == BondDir.BEGINDASH:
-            return _strokes.hashes(start, stop)
+            return hashes(start, stop)
         if direction == BondDir.UNKNOWN and kind == BondType.SINGLE:
-            return [_strokes.wave(start, stop)]
+            return [wave(start, stop)]
         if kind == BondType.DATIVE:
-            return [_strokes.line(start, stop), _strokes.arrow_head(start, stop, 0.25)]
+            return [line_outline(start, stop), arrow_head(start, stop, 0.25)]
         order = float(bond.GetBondTypeAsDouble())
         if kind in (BondType.ZERO, BondType.HYDROGEN, BondType.UNSPECIFIED):
-            order = _strokes.DASHED
-        side = self._side(bond) if order in (_strokes.AROMATIC, _strokes.DOUBLE) else 0
-        trim = [0.0 if i in self.labels else 0.65 * _strokes.GAP for i in (begin, end)]
+            order = DASHED
+        side = self._side(bond) if order in (AROMATIC, DOUBLE) else 0
+        trim = [0.0 if i in self.labels else 0.65 * GAP for i in (begin, end)]
         if self.molecule.GetAtomWithIdx(begin).GetDegree() == 1:
             trim[0] = 0.0
         if self.molecule.GetAtomWithIdx(end).GetDegree() == 1:
             trim[1] = 0.0
-        return _strokes.strokes(start, stop, order, side=side, trim=trim)
+        return strokes(start, stop, order, side=side, trim=trim)
 
     def _ends(self, begin: int, end: int) -> tuple[Any, Any]:
         """Return where a bond begins and ends: beside labels, or a little beyond a corner."""
@@ -136,7 +148,7 @@ class MoleculeDrawing:
                 cuts.append(_way_out(self.labels[atom].boxes, center, towards))
             else:
                 is_corner = self.molecule.GetAtomWithIdx(atom).GetDegree() > 1
-                cuts.append(-0.3 * _strokes.WIDTH if is_corner else 0.0)
+                cuts.append(-0.3 * WIDTH if is_corner else 0.0)
         if sum(cuts) > 0.8:  # labels that overlap are still connected
             cuts = [0.4, 0.4]
         return first + cuts[0] * along, last - cuts[1] * along
@@ -170,7 +182,7 @@ class MoleculeDrawing:
 
     def _n_double(self, ring: Any) -> int:
         orders = [self.molecule.GetBondWithIdx(i).GetBondTypeAsDouble() for i in ring]
-        return sum(order in (_strokes.AROMATIC, _strokes.DOUBLE) for order in orders)
+        return sum(order in (AROMATIC, DOUBLE) for order in orders)
 
     def _bond_ends(self, number: int) -> tuple[int, int]:
         bond = self.molecule.GetBondWithIdx(number)
@@ -188,11 +200,8 @@ def _prepared(molecule: Any) -> Any:
     if not molecule.GetNumConformers() or molecule.GetConformer().Is3D():
         rdDepictor.Compute2DCoords(molecule)
         rdDepictor.StraightenDepiction(molecule)
-    try:
-        Chem.Kekulize(molecule, clearAromaticFlags=True)
-    except Chem.KekulizeException:
-        # Then aromatic bonds are drawn as such.
-        molecule = Chem.Mol(molecule)
+    # If that is not possible, aromatic bonds are drawn as such.
+    Chem.KekulizeIfPossible(molecule, clearAromaticFlags=True)
     Chem.WedgeMolBonds(molecule, molecule.GetConformer())
     return molecule
 

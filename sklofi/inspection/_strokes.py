@@ -43,17 +43,18 @@ def bond_orders(labels: Iterable[Hashable]) -> dict[Hashable, float]:
     if numbers <= NUMBERS:
         orders.update((label, float(label)) for label in numbers)  # type: ignore[arg-type]
     for label in labels - numbers:
-        name = str(label).lower()  # the types of RDKit are written in capitals
+        name = str(getattr(label, "name", label)).lower()  # the types of RDKit have names
         if name in NAMES:
             orders[label] = NAMES[name]
     return orders
 
 
 def _is_number(label: Hashable) -> bool:
-    return isinstance(label, (int, float, np.integer, np.floating)) and not isinstance(label, bool)
+    is_number = isinstance(label, (int, float, np.integer, np.floating))
+    return is_number and not isinstance(label, bool) and not hasattr(label, "name")
 
 
-def line(start: Any, end: Any, width: float = WIDTH) -> Outline:
+def line_outline(start: Any, end: Any, width: float = WIDTH) -> Outline:
     """Return a straight line."""
     across = _across(start, end) * width / 2
     return np.array([start + across, end + across, end - across, start - across])
@@ -98,18 +99,18 @@ def strokes(
         second = start + shift + along * trim[0], end + shift - along * trim[1]
         is_dashed = order == AROMATIC
         return [
-            line(*first, width),
-            *(dashes(*second, width) if is_dashed else [line(*second, width)]),
+            line_outline(*first, width),
+            *(dashes(*second, width) if is_dashed else [line_outline(*second, width)]),
         ]
     shifts = SHIFTS.get(order, (0.0,))
-    return [line(start + shift * across, end + shift * across, width) for shift in shifts]
+    return [line_outline(start + shift * across, end + shift * across, width) for shift in shifts]
 
 
 def dashes(start: Any, end: Any, width: float = WIDTH) -> list[Outline]:
     """Return a dashed line."""
     at = np.linspace(0, 1, 2 * N_DASHES)
     ends = start + at[:, None] * (end - start)
-    return [line(*pair, width) for pair in zip(ends[::2], ends[1::2], strict=True)]
+    return [line_outline(*pair, width) for pair in zip(ends[::2], ends[1::2], strict=True)]
 
 
 def wedge(start: Any, end: Any) -> Outline:
@@ -126,7 +127,7 @@ def hashes(start: Any, end: Any) -> list[Outline]:
     lines = []
     for at in np.linspace(0.06, 1, n_lines):
         middle, half = start + at * (end - start), across * (WIDTH + at * (GAP - WIDTH)) / 2
-        lines.append(line(middle - half, middle + half, 0.9 * WIDTH))
+        lines.append(line_outline(middle - half, middle + half, 0.9 * WIDTH))
     return lines
 
 
@@ -146,7 +147,7 @@ def arrow_head(start: Any, end: Any, size: float = 0.2) -> Outline:
     return np.array([end, back + across, back - across])
 
 
-def ring(center: Any, radius: float, width: float = WIDTH) -> Outline:
+def ring_outline(center: Any, radius: float, width: float = WIDTH) -> Outline:
     """Return a circle of a line, for an edge from a node to itself."""
     angles = np.linspace(0, 2 * np.pi, 33)
     circle = np.column_stack([np.cos(angles), np.sin(angles)])
