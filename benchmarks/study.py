@@ -26,6 +26,7 @@ import scipy.sparse as sp
 from scipy.special import log_softmax
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
+from skorch.callbacks import Callback
 from torch import nn
 
 from benchmarks import protocol
@@ -37,6 +38,7 @@ from sklofi.kernels import FingerprintVectorizer
 FOLDER = Path(__file__).parent / "results" / "study"
 SETS = ("MUTAG", "PTC_MR", "ENZYMES", "IMDB-BINARY", "PROTEINS", "IMDB-MULTI", "NCI1")
 N_PARTS = 10
+PATIENCES = (5, 10, 15, 20)  # what less patience would have given is known from the losses
 N_MEMBERS = {"PROTEINS": 5, "IMDB-MULTI": 5, "NCI1": 3}  # of the ten parts, those left out
 
 # What is changed of the default, and how the network is trained.
@@ -55,7 +57,9 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "weight decay 0.1": {"weight_decay": 0.1},
     "weight decay 1": {"weight_decay": 1.0},
     "dropout 0.2": {"dropout": 0.2},
-    "one cycle": {"lr": 0.01, "max_epochs": 40, "patience": 40, "one_cycle": True},
+    "one cycle, 20": {"lr": 0.01, "max_epochs": 20, "one_cycle": True},
+    "one cycle, 40": {"lr": 0.01, "max_epochs": 40, "one_cycle": True},
+    "one cycle, 80": {"lr": 0.01, "max_epochs": 80, "one_cycle": True},
     "label smoothing 0.1": {"label_smoothing": 0.1},
     "head dropout 0.5": {"head_dropout": 0.5},
 }
@@ -80,6 +84,20 @@ class Trial(LoFIClassifier):
                     inputs[0], self.head_dropout, training=module.training
                 )
             )
+
+
+class RecordOutputs(Callback):
+    """Records the outputs for held-out graphs in the history, epoch by epoch."""
+
+    def on_epoch_begin(self, net: Any, **kwargs: Any) -> None:
+        self.batches: list[np.ndarray] = []
+
+    def on_batch_end(self, net: Any, training: bool = False, **kwargs: Any) -> None:
+        if not training:
+            self.batches.append(kwargs["y_pred"].detach().numpy())
+
+    def on_epoch_end(self, net: Any, **kwargs: Any) -> None:
+        net.history.record("outputs", np.concatenate(self.batches))
 
 
 class _InTraining(nn.Module):
@@ -119,9 +137,12 @@ def fit_net(name: str, fold: int, variant: str, member: int) -> dict[str, Any]:
     training, held_out = (rows[part] for part in parts_of(y[rows], fold)[member])
     settings = dict(VARIANTS[variant])
     tried = {k: settings.pop(k) for k in ("label_smoothing", "head_dropout") if k in settings}
+    recorder = RecordOutputs()
+    settings["callbacks"] = [recorder]
     if settings.pop("one_cycle", False):
-        settings["callbacks"] = one_cycle(len(training), {"batch_size": 32, **settings})
-    classifier = Trial(**settings, random_state=100 * fold + member)
+        settings["patience"] = settings["max_epochs"]
+        settings["callbacks"] += one_cycle(len(training), {"batch_size": 32, **settings})
+    classifier = Trial(**settings, n_members=1, counts=False, random_state=100 * fold + member)
     for attribute, value in tried.items():
         setattr(classifier, attribute, value)
     start = time.process_time()
@@ -129,7 +150,7 @@ def fit_net(name: str, fold: int, variant: str, member: int) -> dict[str, Any]:
     seconds = time.process_time() - start
     return {
         "rows": held_out,
-        "held_out": log_odds(classifier.predict_proba(X[held_out])),
+        "epochs": np.array([row["outputs"] for row in classifier.history_]),
         "test": log_odds(classifier.predict_proba(X[test])),
         "train_loss": classifier.history_[:, "train_loss"][-1],
         "n_epochs": classifier.n_epochs_,
@@ -197,20 +218,48 @@ def run(function: Any, *task: Any) -> None:
 
 def losses(outputs: np.ndarray, y: np.ndarray) -> np.ndarray:
     """The log loss of each graph, for log-odds of the classes 0, 1, ..."""
-    return -log_softmax(outputs, axis=1)[np.arange(len(y)), y]
+    return -log_softmax(outputs, axis=-1)[..., np.arange(len(y)), y]
 
 
-def read_nets(name: str, fold: int, variant: str) -> dict[str, np.ndarray] | None:
-    """Held-out rows and outputs of all networks, and their mean outputs for the test graphs."""
+def n_epochs_run(curve: np.ndarray, patience: int) -> int:
+    """How many epochs a training would have had with less patience, given its losses."""
+    best, misses = np.inf, 0
+    for epoch, loss in enumerate(curve, start=1):
+        misses = 0 if loss < best - 1e-4 else misses + 1
+        best = min(best, loss)
+        if misses >= patience:
+            return epoch
+    return len(curve)
+
+
+def read_nets(
+    name: str, fold: int, variant: str, y: np.ndarray, patience: int | None = None
+) -> dict[str, Any] | None:
+    """Held-out rows and the log losses of all networks there, and their mean test outputs.
+
+    A network that is stopped by a few graphs is too good on them. So all have the losses of the
+    same epoch, which is the best for all of them together.
+    """
     files = [file_of(name, fold, variant, member) for member in range(N_MEMBERS.get(name, N_PARTS))]
     if not all(path.exists() for path in files):
         return None
-    fits = [np.load(path) for path in files]
+    fits = [dict(np.load(path)) for path in files]
+    by_epoch = [losses(fit["epochs"], y[fit["rows"]]) for fit in fits]
+    n_all = np.array([len(epochs) for epochs in by_epoch])
+    if patience is not None:
+        stops = [n_epochs_run(epochs.mean(axis=1), patience) for epochs in by_epoch]
+        by_epoch = [epochs[:stop] for epochs, stop in zip(by_epoch, stops, strict=True)]
+    n_epochs = np.array([len(epochs) for epochs in by_epoch])
+    alike = np.hstack(
+        [np.pad(e, ((0, n_epochs.max() - len(e)), (0, 0)), mode="edge") for e in by_epoch]
+    )
+    seconds = np.array([float(fit["cpu_seconds"]) for fit in fits])
     return {
-        "rows": np.concatenate([fit["rows"] for fit in fits]),
-        "held_out": np.concatenate([fit["held_out"] for fit in fits]),
+        "losses": alike[alike.mean(axis=1).argmin()],
         "test": np.mean([fit["test"] for fit in fits], axis=0),
-        "cpu_seconds": np.array([float(fit["cpu_seconds"]) for fit in fits]),
+        "n_epochs": n_epochs.mean(),
+        "cpu_seconds": (seconds * n_epochs / n_all).mean(),
+        "is_whole": patience is None,
     }
 
 
@@ -219,23 +268,26 @@ def print_nets(name: str, fold: int) -> None:
     _, y, splits = load(name)
     codes = np.unique(y, return_inverse=True)[1]
     test = splits[fold][1]
-    default = read_nets(name, fold, "default")
-    for variant in VARIANTS:
-        fits = read_nets(name, fold, variant)
+    default = read_nets(name, fold, "default", codes)
+    cases = [("default", patience) for patience in PATIENCES]
+    for variant, patience in [*((variant, None) for variant in VARIANTS), *cases]:
+        fits = read_nets(name, fold, variant, codes, patience)
         if fits is None or default is None:
             continue
-        held_out = losses(fits["held_out"], codes[fits["rows"]])
-        difference = held_out - losses(default["held_out"], codes[default["rows"]])
+        difference = fits["losses"] - default["losses"]
         error = difference.std() / np.sqrt(len(difference))
-        accuracy = (fits["held_out"].argmax(axis=1) == codes[fits["rows"]]).mean()
-        on_test = losses(fits["test"], codes[test]).mean()
-        test_accuracy = (fits["test"].argmax(axis=1) == codes[test]).mean()
+        title = variant if patience is None else f"patience {patience}"
         print(
-            f"{name:12} {variant:20} loss {held_out.mean():.4f}"
-            f" ({difference.mean():+.4f} ± {error:.4f}), accuracy {accuracy:.3f};"
-            f" test, all nets: loss {on_test:.4f}, accuracy {test_accuracy:.3f};"
-            f" {fits['cpu_seconds'].mean():.1f} s a net"
+            f"{name:12} {title:20} loss {fits['losses'].mean():.4f}"
+            f" ({difference.mean():+.4f} ± {error:.4f});"
+            f" {fits['n_epochs']:.0f} epochs, {fits['cpu_seconds']:.1f} s a net",
+            end="",
         )
+        if fits["is_whole"]:
+            on_test = losses(fits["test"], codes[test]).mean()
+            accuracy = (fits["test"].argmax(axis=1) == codes[test]).mean()
+            print(f"; test, all nets: loss {on_test:.4f}, accuracy {accuracy:.3f}", end="")
+        print()
 
 
 def print_counts(name: str, fold: int) -> None:

@@ -33,6 +33,7 @@ from sklofi.training._encoding import EdgeEncoder, NodeEncoder
 from sklofi.training._estimator import NetworkEstimator
 from sklofi.training._relation_encoder import RelationEncoder
 from sklofi.training._tasks import NetworkClassifier, NetworkRegressor
+from sklofi.training._training_parameters import members, with_counts
 
 # About how many numbers an intermediate array has in prediction (16 MiB); see BatchLoader.
 PREDICTION_SIZE = 2**22
@@ -96,6 +97,8 @@ class BaseLoFI(ReadsEdgeLabels, ReadsEdgeWeights, ReadsEdgeFeatures, NetworkEsti
         SHARE,
         default=0.0,
     )
+    n_members: int | str = members(default="auto")
+    counts: bool = with_counts(default=True)
 
     _network: ClassVar[type[LoFINetwork]] = LoFINetwork
     _saved_classes = (*NetworkEstimator._saved_classes, EdgeEncoder, RelationEncoder)

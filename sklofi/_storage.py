@@ -32,6 +32,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from sklofi._messages import shorten
+from sklofi.graphs._molecule_options import MoleculeOptions
 
 Arrays = dict[str, NDArray[Any]]
 
@@ -98,7 +99,8 @@ class SavedEstimator:
         check_is_fitted(self)
         name = type(self).__name__
         arrays: Arrays = {}
-        fitted = encode(self._fitted_state(), "fitted", arrays, self._saved_classes)
+        classes = (*self._saved_classes, MoleculeOptions)
+        fitted = encode(self._fitted_state(), "fitted", arrays, classes)
         parameters = self._saved_parameters()
         for key in sorted(LEFT_OUT & parameters.keys()):
             if parameters.pop(key) is not None:
@@ -140,7 +142,7 @@ class SavedEstimator:
                 " finds the class by itself."
             )
         try:
-            classes = cls._saved_classes
+            classes = (*cls._saved_classes, MoleculeOptions)
             parameters = decode(description["parameters"], arrays, classes)
             absent, names = cls._absent_from_files, _parameter_names(cls)
             parameters = {**_only(absent, names), **_without(parameters, LEFT_OUT)}
@@ -150,7 +152,7 @@ class SavedEstimator:
             fitted = {**_without(absent, {*names, *declared}), **fitted}
             check_attributes(cls, fitted.keys(), _parameter_names(cls))
             estimator._set_fitted_state(fitted, **options)
-            estimator._check_loaded()
+            _check_estimator(estimator)
         except DAMAGE as error:
             raise ValueError(
                 f"{os.fspath(path)} does not describe a {cls.__name__} as this version of"
@@ -424,8 +426,15 @@ def _build(kind: Any, state: dict[str, Any]) -> Any:
     if kind in CHECKS:
         CHECKS[kind](value)
     if isinstance(value, SavedEstimator):
-        value._check_loaded()
+        _check_estimator(value)
     return value
+
+
+def _check_estimator(estimator: SavedEstimator) -> None:
+    options = vars(estimator).get("_molecules")
+    if options is not None and type(options) is not MoleculeOptions:
+        raise TypeError("how molecules were read is not described as such")
+    estimator._check_loaded()
 
 
 def check_attributes(kind: type, names: Iterable[Any], others: Iterable[str] = ()) -> None:

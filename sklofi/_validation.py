@@ -13,7 +13,8 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from sklofi._messages import attempt, show
 from sklofi.graphs._graph_set import GraphSet
-from sklofi.graphs._input import as_graph_set
+from sklofi.graphs._input import AS_MADE, as_graph_set
+from sklofi.graphs._molecule_options import MoleculeOptions
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -50,6 +51,7 @@ def check_training_data(
     edge_label: Hashable | None = None,
     edge_weight: Hashable | None = None,
     edge_features: Hashable | None = None,
+    molecules: MoleculeOptions | str | None = AS_MADE,
     **target_checks: Any,
 ) -> TrainingData:
     """Return X, y and weights as arrays of the same length, without graphs of weight zero.
@@ -57,7 +59,7 @@ def check_training_data(
     `target_checks` are the arguments of scikit-learn's validation of y.
     """
     names = (node_label, node_features, edge_label, edge_weight, edge_features)
-    graphs = as_graph_set(X, *names, is_training=True)
+    graphs = as_graph_set(X, *names, molecules=molecules, is_training=True)
     y = check_targets(estimator, y, **target_checks)
     if len(y) != len(graphs):
         raise ValueError(

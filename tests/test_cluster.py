@@ -66,7 +66,9 @@ def lofi_search():
     # Not imported above: workers import this module, and those that die would wait for torch.
     from sklofi import LoFIClassifier
 
-    lofi = LoFIClassifier(n_layers=1, n_masks=4, n_words=4, max_epochs=2, random_state=0)
+    lofi = LoFIClassifier(
+        n_members=1, counts=False, n_layers=1, n_masks=4, n_words=4, max_epochs=2, random_state=0
+    )
     return GridSearchCV(lofi, {"n_masks": [2, 4], "lr": [0.001, 0.01]}, cv=2)
 
 

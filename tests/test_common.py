@@ -22,7 +22,15 @@ from sklofi.kernels import (
 )
 from sklofi.testing import graph_estimator_checks
 
-SMALL = {"n_layers": 2, "n_masks": 8, "n_words": 4, "max_epochs": 60, "random_state": 0}
+SMALL = {
+    "n_members": 1,
+    "counts": False,
+    "n_layers": 2,
+    "n_masks": 8,
+    "n_words": 4,
+    "max_epochs": 60,
+    "random_state": 0,
+}
 
 
 class RowsToGraphs(TransformerMixin, BaseEstimator):

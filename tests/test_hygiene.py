@@ -154,7 +154,9 @@ def test_a_forked_child_does_not_wait_for_the_threads_of_its_parent():
     graphs = GraphSet.from_networkx(graphs)
 
     def fit():
-        return LoFIClassifier(n_layers=2, max_epochs=1, random_state=0).fit(graphs, y)
+        return LoFIClassifier(
+            n_members=1, counts=False, n_layers=2, max_epochs=1, random_state=0
+        ).fit(graphs, y)
 
     with torch_default("num_threads", 2):
         classifier = fit()

@@ -14,8 +14,8 @@ PACKAGE = Path(sklofi.__file__).parent
 
 # What several rooms need.
 SHARED = {
-    *("_available", "_memory", "_messages", "_parameters", "_plotting", "_scaling", "_statistics"),
-    *("_storage", "_validation"),
+    *("_available", "_memory", "_messages", "_molecules", "_parameters", "_plotting", "_scaling"),
+    *("_statistics", "_storage", "_validation"),
 }
 
 # The road of the data: from each room, the rooms that it may import. The shared modules import

@@ -33,6 +33,6 @@ def test_training_and_prediction_do_not_load_pytorch_geometric():
         "import sys; from sklofi import LoFIClassifier;"
         " from sklofi.datasets import make_motif_graphs;"
         " graphs, y = make_motif_graphs(20, random_state=0);"
-        " LoFIClassifier(max_epochs=2).fit(graphs, y).predict(graphs);"
+        " LoFIClassifier(n_members=1, counts=False, max_epochs=2).fit(graphs, y).predict(graphs);"
         " assert 'torch_geometric' not in sys.modules"
     )

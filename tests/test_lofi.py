@@ -60,7 +60,14 @@ def test_temperature_is_learned(larger_motifs):
 def start_of(graphs, n_layers=3, weight=None):
     """The layers as they are before training."""
     classifier = LoFIClassifier(
-        n_layers=n_layers, n_masks=4, max_epochs=1, lr=1e-30, early_stopping=False, random_state=0
+        n_members=1,
+        counts=False,
+        n_layers=n_layers,
+        n_masks=4,
+        max_epochs=1,
+        lr=1e-30,
+        early_stopping=False,
+        random_state=0,
     ).fit(graphs, np.arange(len(graphs)) % 2, sample_weight=weight)
     return weights_of(classifier.module_.layers)
 

@@ -20,6 +20,8 @@ from numpy.testing import assert_allclose
 from sklofi import GraphKernelSVC, GraphKernelSVR, LoFIClassifier, LoFIRegressor
 
 QUICK = {
+    "n_members": 1,
+    "counts": False,
     "n_layers": 2,
     "n_masks": 4,
     "n_words": 3,

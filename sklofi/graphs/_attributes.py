@@ -67,13 +67,13 @@ def read_node_features(
 
 
 def stack_vectors(
-    values: list[Any], locate: Callable[[int], str], name: Hashable, kind: str
+    values: Sequence[Any] | NDArray[Any], locate: Callable[[int], str], name: Hashable, kind: str
 ) -> NDArray[np.float64]:
     """Return numbers, or vectors of the same length, as an array of two dimensions.
 
     Parameters
     ----------
-    values : list
+    values : list or ndarray
         Features, one number or vector for each node or edge.
 
     locate : callable
@@ -152,7 +152,7 @@ def _read_node_attribute(
 
 
 def _features_error(
-    values: list[Any], locate: Callable[[int], str], name: Hashable, kind: str
+    values: Sequence[Any] | NDArray[Any], locate: Callable[[int], str], name: Hashable, kind: str
 ) -> ValueError:
     """Return the error about the first node or edge whose features do not fit."""
     width: int | None = None
@@ -175,13 +175,13 @@ def _features_error(
     return ValueError(f"The features {show(name)} mix numbers and vectors of numbers.")
 
 
-def as_numbers(values: list[Any]) -> NDArray[np.float64] | None:
+def as_numbers(values: Sequence[Any] | NDArray[Any]) -> NDArray[np.float64] | None:
     """Return values as one array, or None if they are ragged or not all of them real numbers."""
     array = attempt(_convert_to_floats, values)
     return None if isinstance(array, Exception) else array
 
 
-def _convert_to_floats(values: list[Any]) -> NDArray[np.float64]:
+def _convert_to_floats(values: Sequence[Any] | NDArray[Any]) -> NDArray[np.float64]:
     array = np.array(values)
     kind = array.dtype.kind
     # numpy would read texts, count days, and drop imaginary parts.

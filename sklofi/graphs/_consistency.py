@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from sklofi.graphs._molecule_options import MoleculeOptions
+
 if TYPE_CHECKING:
     from sklofi.graphs._graph_set import GraphSet
 
@@ -29,7 +31,7 @@ def _have_right_sizes(graphs: GraphSet) -> bool:
         and len(nodes) > 0
         and len(edges) > 0
         and nodes[0] == edges[0] == 0
-        and bool((nodes[1:] > nodes[:-1]).all())  # differences could overflow
+        and _have_nodes(graphs)
         and bool((edges[1:] >= edges[:-1]).all())
         and nodes[-1] == len(edges) - 1
         and all(a is None or len(a) == nodes[-1] for a in (graphs.label_ids, graphs.features))
@@ -38,6 +40,14 @@ def _have_right_sizes(graphs: GraphSet) -> bool:
         and _are_floats(graphs.edge_weights, int(edges[-1]), n_dims=1)
         and _are_floats(graphs.edge_vectors, int(edges[-1]), n_dims=2)
     )
+
+
+def _have_nodes(graphs: GraphSet) -> bool:
+    """Return whether every graph has nodes; molecules that could not be read have none."""
+    nodes, options = graphs.node_offsets, graphs.molecule_options
+    if options is None:
+        return bool((nodes[1:] > nodes[:-1]).all())  # differences could overflow
+    return type(options) is MoleculeOptions and bool((nodes[1:] >= nodes[:-1]).all())
 
 
 def _are_floats(array: NDArray[np.float64] | None, length: int, n_dims: int) -> bool:

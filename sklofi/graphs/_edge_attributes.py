@@ -6,7 +6,7 @@ networkx graphs, `nodes` the list of their lists of node names.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import networkx as nx
@@ -22,7 +22,7 @@ from sklofi.graphs._attributes import (
     stack_vectors,
 )
 from sklofi.graphs._labels import DEFAULT_EDGE_LABEL, number_labels, sort_labels
-from sklofi.graphs._parallel import Groups, parallel_features_error
+from sklofi.graphs._parallel import Groups, pair_directions, parallel_features_error
 from sklofi.graphs._segments import offsets_of, segments_of
 
 # Networks compute with 32 bits, in which products of gradients have to fit.
@@ -65,13 +65,14 @@ def read_edge_attributes(
         return EdgeArrays(degrees, neighbors)
     edges = _ParallelEdges.from_graphs(graphs, nodes, degrees, neighbors)
     ids, labels = _read_labels(edges, edge_label)
-    weights = _read_weights(edges, edge_weight)
+    values = edges.values(edge_weight, "edge_weight")
+    weights = None if values is None else read_weights(values, edges.locate, edge_weight)
     vectors = _read_vectors(edges, edge_features)
     groups = edges.group(ids, len(labels))
     entries = edges.take(groups.first)
     if weights is not None:
         weights = groups.add(weights)
-        _check_finite(entries, weights, edge_weight)
+        check_finite(weights, entries.locate, edge_weight)
     if vectors is not None:
         if (edge := groups.first_difference(vectors)) is not None:
             advice = "pass edge_features=None to ignore them"
@@ -196,15 +197,9 @@ class _ParallelEdges(NamedTuple):
         edges = np.flatnonzero(~np.repeat(is_directed, np.diff(offsets))[self.source])
         start, end = self.source[edges], (self.target + first_node)[edges]
         label = np.zeros(len(edges), np.int32) if ids is None else ids[edges]
-        there, back = np.lexsort((label, end, start)), np.lexsort((label, start, end))
-        out = np.stack([start, end, label])[:, there]
-        home = np.stack([end, start, label])[:, back]
-        lonely, differs = None, (out != home).any(axis=0)
-        if differs.any():
-            place = int(differs.argmax())
-            # Both lists ascend, so that the lesser of the two is missing in the other.
-            is_out = out[:, place].tolist() < home[:, place].tolist()
-            lonely = int(edges[(there if is_out else back)[place]])
+        there, back, lonely = pair_directions(start, end, label)
+        if lonely is not None:
+            lonely = int(edges[lonely])
         return edges[there], edges[back], lonely
 
     def _node_offsets(self) -> NDArray[np.int64]:
@@ -221,24 +216,27 @@ def _read_labels(
     return number_labels(values, edges.locate, edge_label)
 
 
-def _read_weights(edges: _ParallelEdges, name: Hashable | None) -> NDArray[np.float64] | None:
-    """Return the weight of each edge, or None without weights."""
-    values = edges.values(name, "edge_weight")
-    if values is None:
-        return None
+def read_weights(
+    values: Sequence[Any] | NDArray[Any], locate: Callable[[int], str], name: Hashable
+) -> NDArray[np.float64]:
+    """Return the weights of edges as an array, of values that may be anything.
+
+    `locate` takes a position in `values` and returns the beginning of an error message, `name` is
+    the attribute that holds the weights.
+    """
     weights = as_numbers(values)
     if weights is None or weights.ndim != 1:
         position = next(i for i, value in enumerate(values) if not _is_number(value))
         raise ValueError(
-            f"{edges.locate(position)} has {show(values[position])} as its weight {show(name)},"
+            f"{locate(position)} has {show(values[position])} as its weight {show(name)},"
             " which is not a number below 1e15; pass categories through edge_label, and vectors"
             " through edge_features."
         )
-    _check_finite(edges, weights, name)
+    check_finite(weights, locate, name)
     if (weights < 0).any():
         position = int((weights < 0).argmax())
         raise ValueError(
-            f"{edges.locate(position)} has the negative weight {show(values[position])} under"
+            f"{locate(position)} has the negative weight {show(values[position])} under"
             f" {show(name)}. Weights say how much an edge counts, and are zero or more; pass"
             " numbers of either sign through edge_features."
         )
@@ -250,12 +248,15 @@ def _is_number(value: Any) -> bool:
     return array is not None and array.ndim == 1
 
 
-def _check_finite(edges: _ParallelEdges, weights: NDArray[np.float64], name: Hashable) -> None:
+def check_finite(
+    weights: NDArray[np.float64], locate: Callable[[int], str], name: Hashable
+) -> None:
+    """Check that weights are finite, and small enough to compute with."""
     usable = np.abs(weights) <= LARGEST_WEIGHT  # False for NaN
     if not usable.all():
         position = int(usable.argmin())
         raise ValueError(
-            f"{edges.locate(position)} has {describe_unusable(weights[position])} as its weight"
+            f"{locate(position)} has {describe_unusable(weights[position])} as its weight"
             f" {show(name)}. Weights, those of parallel edges together, have to be finite and at"
             " most 1e15: impute or remove it, or divide all weights by the same number."
         )

@@ -1,7 +1,7 @@
 """The container of graphs: flat arrays that scikit-learn can slice.
 
 :class:`GraphSet` is the form in which graphs pass through the library: checked once by a reader
-(:mod:`sklofi.graphs._networkx`), a handful of numpy arrays afterwards.
+(:mod:`sklofi.graphs._networkx`, for instance), a handful of numpy arrays afterwards.
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ from sklofi.graphs._cache import TableCache
 from sklofi.graphs._consistency import is_consistent
 from sklofi.graphs._labels import DEFAULT_EDGE_LABEL, DEFAULT_NODE_LABEL
 from sklofi.graphs._lists import TABLES_ONLY
-from sklofi.graphs._molecule_options import ATOM_LABEL, BOND_LABEL, MoleculeOptions
-from sklofi.graphs._molecules import check_molecule_list, read_molecules
+from sklofi.graphs._molecule_options import MoleculeOptions
 from sklofi.graphs._networkx import (
     WEIGHT,
     build_networkx,
@@ -30,16 +29,18 @@ from sklofi.graphs._networkx import (
     warn_of_weights,
 )
 from sklofi.graphs._parallel import merge_parallel
+from sklofi.graphs._readers import GraphReaders
 from sklofi.graphs._segments import take_segments
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GraphSet:
+class GraphSet(GraphReaders):
     """A sequence of graphs in flat arrays, ready to be sliced by scikit-learn.
 
-    Make one with :meth:`from_networkx` or :meth:`from_molecules`. Every estimator of this library takes a list of
-    networkx graphs or a ``GraphSet``; the second is converted once instead of once per
-    fit, and travels to worker processes as plain arrays.
+    Make one with :meth:`from_networkx`, or with the method of another form, such as
+    :meth:`from_molecules` or :meth:`from_edge_list`. Every estimator of this library takes a list
+    of graphs or a ``GraphSet``; the second is converted once instead of once per fit, and travels
+    to worker processes as plain arrays. :meth:`save` keeps it in a file.
 
     A ``GraphSet`` is a sequence: ``len(graphs)``, ``graphs[3]`` (a networkx graph) and
     iteration work as for a list, while ``graphs[key]`` with a slice, an integer array or
@@ -214,86 +215,6 @@ class GraphSet:
         if edge_weight is None:
             warn_of_weights(graphs, names, can_be_read=True)
         return cls(**data)
-
-    @classmethod
-    def from_molecules(
-        cls,
-        molecules: Iterable[Any],
-        *,
-        atom_label: str | Iterable[str] | None = ATOM_LABEL,
-        bond_label: str | Iterable[str] | None = BOND_LABEL,
-        explicit_hydrogens: bool = False,
-        fragments: str = "all",
-        on_invalid: str = "raise",
-        n_jobs: int | None = None,
-    ) -> GraphSet:
-        """Read molecules: their atoms are nodes, their bonds are edges.
-
-        It needs RDKit, the extra ``chem``. Atoms are in the order in which RDKit has them, which
-        is that of the SMILES string. Not read are coordinates, atom-map numbers, radicals, names,
-        and what is not named in `atom_label` and `bond_label`.
-
-        Parameters
-        ----------
-        molecules : list, tuple, 1-D array or column of str or rdkit.Chem.Mol
-            SMILES strings, or molecules of RDKit, which are read and never changed.
-
-        atom_label : str, tuple of str or None, default=("element", "hydrogens", "charge", \
-                "aromatic")
-            What the labels of nodes are made of: some of "element", "hydrogens" (their number,
-            without those that are nodes), "charge", "aromatic", "isotope", "chirality" (R or S)
-            and "ring" (whether the atom is in one). A label is written almost as in SMILES,
-            such as ``"CH3"``, ``"nH"`` or ``"NH3+"``, with aromatic atoms in lower case. None
-            gives no labels.
-
-        bond_label : str, tuple of str or None, default=("order",)
-            What the labels of edges are made of: some of "order" (such as ``"single"``,
-            ``"double"``, ``"aromatic"``, ``"dative"``), "stereo" (E or Z), "conjugation" and
-            "ring". None gives no labels.
-
-        explicit_hydrogens : bool, default=False
-            Whether hydrogens are nodes. If not, those that a molecule of RDKit has as atoms are
-            taken as numbers of their neighbors, as RDKit does it for SMILES: isotopes such as
-            deuterium, and hydrogen alone, stay.
-
-        fragments : {"all", "largest"}, default="all"
-            Which parts of a molecule are read if it has several, as salts do: all of them, in
-            one graph, or the one with the most heavy atoms.
-
-        on_invalid : {"raise", "nan"}, default="raise"
-            What to do with rows that are no molecule: raise an error that names them, or take
-            them as graphs without nodes, which :attr:`missing` names. Estimators with
-            ``on_invalid="nan"`` predict NaN for these.
-
-        n_jobs : int or None, default=None
-            Number of processes, -1 for as many as there are processors. None is 1 unless
-            :func:`joblib.parallel_config` says otherwise. It pays from some ten thousand
-            molecules on.
-
-        Returns
-        -------
-        graphs : GraphSet
-            A graph for each molecule, in the same order.
-
-        Examples
-        --------
-        >>> from sklofi import GraphSet
-        >>> graphs = GraphSet.from_molecules(["CCO", "c1cc[nH]c1", "C[NH3+].[Cl-]"])
-        >>> graphs.labels
-        ('CH2', 'CH3', 'Cl-', 'NH3+', 'OH', 'cH', 'nH')
-        >>> graphs.edge_labels
-        ('aromatic', 'single')
-        >>> GraphSet.from_molecules(["CCO"], atom_label="element").labels
-        ('C', 'O')
-        """
-        options = MoleculeOptions(
-            atom_label,  # type: ignore[arg-type]  # which it makes a tuple
-            bond_label,  # type: ignore[arg-type]
-            explicit_hydrogens,
-            fragments,
-        )
-        items = check_molecule_list(molecules)
-        return cls(**read_molecules(items, options, on_invalid=on_invalid, n_jobs=n_jobs))
 
     def to_networkx(self) -> list[nx.Graph]:
         """Convert the graphs back to networkx graphs.

@@ -2,19 +2,42 @@
 
 To take another form of graphs, write a module ``_<form>.py`` with a function ``read_<form>``
 that checks its input and returns the fields of a :class:`GraphSet`, as
-:mod:`sklofi.graphs._networkx` does. Add the class method ``GraphSet.from_<form>``, and a case
-to :func:`as_graph_set` where the type of X says which reader to use.
+:mod:`sklofi.graphs._networkx` does. Add the class method ``GraphSet.from_<form>``, and a row
+to `READERS` where the type of the graphs says which reader to use.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
+
+import networkx as nx
+import scipy.sparse as sp
 
 from sklofi._messages import show
 from sklofi.graphs._graph_set import GraphSet
 from sklofi.graphs._labels import DEFAULT_EDGE_LABEL, DEFAULT_NODE_LABEL
+from sklofi.graphs._lists import as_list, check_not_single
+from sklofi.graphs._molecule_options import MoleculeOptions
+from sklofi.graphs._molecules import (
+    check_molecule_list,
+    describe_rows,
+    is_molecules,
+    read_molecules,
+)
 from sklofi.graphs._networkx import check_graph_list, read_networkx
+from sklofi.graphs._pyg import is_batch, is_pyg, read_pyg
+from sklofi.graphs._scipy import read_scipy
+
+# Molecules are read in the default way, and a GraphSet is taken as it was made.
+AS_MADE = "as made"
+
+# The forms that are known by the type of a graph, and their readers. Anything else is read, or
+# refused, as networkx graphs.
+READERS: list[tuple[Callable[[Any], bool], Callable[..., dict[str, Any]]]] = [
+    (is_pyg, read_pyg),
+    (sp.issparse, read_scipy),
+]
 
 
 def as_graph_set(
@@ -25,17 +48,23 @@ def as_graph_set(
     edge_weight: Hashable | None = None,
     edge_features: Hashable | None = None,
     *,
+    molecules: MoleculeOptions | str | None = AS_MADE,
     is_training: bool = False,
 ) -> GraphSet:
     """Return the graphs that a user passes as X; every method of an estimator begins with it.
 
     Parameters
     ----------
-    X : list, tuple or 1-D array of networkx graphs, or GraphSet
-        What the user has passed.
+    X : list, tuple or 1-D array of graphs, or GraphSet
+        What the user has passed. The first graph says which of the `READERS` reads them.
 
     node_label, node_features, edge_label, edge_weight, edge_features : hashable or None
         The attributes that the estimator reads, as in :meth:`GraphSet.from_networkx`.
+
+    molecules : MoleculeOptions, None or "as made", default="as made"
+        How molecules are read, and have to have been read in a GraphSet. None refuses SMILES
+        and molecules of RDKit: the estimator was fitted on other graphs. "as made" reads
+        them in the default way, and takes every GraphSet.
 
     is_training : bool, default=False
         Whether to warn of attributes that may have been meant as labels.
@@ -49,9 +78,79 @@ def as_graph_set(
         they were chosen when it was made.
     """
     names = (node_label, node_features, edge_label, edge_weight, edge_features)
+    X = read_if_molecules(X, molecules)
     if isinstance(X, GraphSet):
+        _check_molecules(X, molecules)
         return _check_graph_set(X, *names)
-    return GraphSet(**read_networkx(check_graph_list(X), *names, is_training=is_training))
+    read = find_reader(X)
+    graphs = check_graph_list(X) if read is read_networkx else as_list(X)
+    return GraphSet(**read(graphs, *names, is_training=is_training))
+
+
+def read_if_molecules(
+    X: Any, options: MoleculeOptions | str | None, on_invalid: str = "raise"
+) -> Any:
+    """Return X as it is, or a GraphSet if it holds SMILES or molecules of RDKit.
+
+    `options` says how to read them, as `molecules` of :func:`as_graph_set` does.
+    """
+    was_fitted_on_them = isinstance(options, MoleculeOptions)
+    if isinstance(X, GraphSet) or not is_molecules(X, if_missing=was_fitted_on_them):
+        return X
+    items = check_molecule_list(X)
+    if options is None:
+        raise ValueError(
+            "X has molecules, but the estimator was fitted on graphs of another form, so that it"
+            " is not known which labels of atoms and bonds it takes. Convert both in the same"
+            " way, or fit it on molecules."
+        )
+    read_as = MoleculeOptions() if isinstance(options, str) else options
+    return GraphSet(**read_molecules(items, read_as, on_invalid=on_invalid))
+
+
+def _check_molecules(X: GraphSet, options: MoleculeOptions | str | None) -> None:
+    """Check that molecules were read, and in the same way as those of training."""
+    there = X.molecule_options
+    if there is None:
+        return
+    if isinstance(options, MoleculeOptions) and there != options:
+        raise ValueError(
+            "X is a GraphSet of molecules that were read in another way than those that the"
+            f" estimator was fitted on: with {options.describe_difference(there)}. Make it with"
+            " the same options, or pass the molecules themselves."
+        )
+    if X.missing.any():
+        rows = X.missing.nonzero()[0].tolist()
+        raise ValueError(
+            "X is a GraphSet of molecules, of which some could not be read."
+            f" {describe_rows(rows, len(X))}"
+        )
+
+
+def find_reader(X: Any) -> Callable[..., dict[str, Any]]:
+    """Return the reader of a list of graphs, by the type of the first."""
+    if is_batch(X):
+        raise TypeError("X is a torch_geometric Batch; pass X.to_data_list().")
+    for is_form in (_is_networkx, *(is_form for is_form, _ in READERS)):
+        check_not_single(X, is_form(X))
+    first = as_list(X)[0]
+    return next((read for is_form, read in READERS if is_form(first)), read_networkx)
+
+
+def _is_networkx(X: Any) -> bool:
+    return isinstance(X, nx.Graph)
+
+
+def original_graphs(X: Any, graphs: GraphSet) -> GraphSet | Sequence[nx.Graph]:
+    """Return graphs to be shown: those of the user, if they are networkx graphs.
+
+    `graphs` is what was read of X, which is a GraphSet or a list of graphs of any form.
+    """
+    if isinstance(X, GraphSet):
+        return X
+    if is_molecules(X):
+        return graphs
+    return check_graph_list(X) if find_reader(X) is read_networkx else graphs
 
 
 def _check_graph_set(

@@ -39,7 +39,7 @@ class MoleculeOptions:
             )
         if not isinstance(self.fragments, str) or self.fragments not in FRAGMENTS:
             raise ValueError(
-                f"fragments has to be one of {_enumerate(FRAGMENTS)}, got {show(self.fragments)}."
+                f"fragments has to be {_enumerate(FRAGMENTS)}, got {show(self.fragments)}."
             )
 
     def describe_difference(self, other: MoleculeOptions) -> str:

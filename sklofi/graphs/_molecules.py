@@ -36,6 +36,7 @@ WRITTEN_PARTS = {"element", "hydrogens", "charge", "aromatic"}
 # kind that is written in SMILES has one of these characters.
 USUAL_BONDS = {1.0: "single", 1.5: "aromatic", 2.0: "double", 3.0: "triple"}
 UNUSUAL_BOND = re.compile(r"[<>~$]")
+OTHER_BONDS = 10.0  # numbers of other bonds are counted from here
 
 # The matrix grows with the square of the number of atoms.
 LARGEST_MATRIX = 128
@@ -51,9 +52,19 @@ class Unreadable(ValueError):
     """A molecule cannot be read; the message says why."""
 
 
-def has_molecules(items: Iterable[Any]) -> bool:
-    """Return whether any of the items of X is a string or a molecule of RDKit."""
-    return any(isinstance(item, str) or is_mol(item) for item in items)
+def is_molecules(X: Any, *, if_missing: bool = False) -> bool:
+    """Return whether X is a list or column of molecules, by the first that is not missing.
+
+    `if_missing` is the answer if all of them are. One molecule alone counts, to be refused.
+    """
+    if isinstance(X, str) or is_mol(X):
+        return True
+    if not isinstance(X, (list, tuple)) and not hasattr(X, "ndim"):
+        return False
+    if getattr(X, "ndim", 1) != 1 and not hasattr(X, "columns"):
+        return False
+    first = next((item for item in as_list(X) if not _is_missing(item)), None)
+    return if_missing if first is None else isinstance(first, str) or is_mol(first)
 
 
 def is_mol(item: Any) -> bool:
@@ -217,24 +228,16 @@ class _ChunkReader:
         self.options, self.chem = options, chem
         self.label_number: dict[str, int] = {}
         self.bond_number: dict[str, int] = {}
-        # The label of atoms as RDKit writes them, if that says enough.
+        # The labels of atoms by how RDKit writes them, if that says all.
         self.is_written = WRITTEN_PARTS.issuperset(options.atom_label)
         self.usual_atoms: dict[str, int] = {}
         self.has_order_only = options.bond_label == ("order",)
-        self.usual_bonds = np.zeros(7, dtype=np.int32)  # by twice the order
-        if self.has_order_only:
-            for order, name in USUAL_BONDS.items():
-                self.usual_bonds[int(2 * order)] = self._number(self.bond_number, name)
-
-    @staticmethod
-    def _number(numbers: dict[str, int], text: str) -> int:
-        return numbers.setdefault(text, len(numbers))
 
     def read(self, items: list[Any]) -> _Part:
         n_atoms: list[int] = []
         label_ids: list[int] = []
         places: list[NDArray[np.int64]] = []  # of bonds in a matrix of all pairs of atoms
-        bond_ids: list[NDArray[np.int32]] = []
+        codes: list[NDArray[np.float64]] = []  # of bonds, see _bond_ids
         invalid: dict[int, str] = {}
         for row, item in enumerate(items):
             try:
@@ -245,13 +248,12 @@ class _ChunkReader:
                 places.append(np.zeros(0, np.int64))
                 continue
             n_atoms.append(molecule.GetNumAtoms())
-            ids, is_usual = self._read_atoms(molecule)
-            label_ids += ids
-            is_usual = is_usual and isinstance(item, str) and not UNUSUAL_BOND.search(item)
-            bonds = self._read_matrix(molecule) if is_usual else None
-            where, kinds = self._read_bonds(molecule) if bonds is None else bonds
+            is_usual = self._add_atoms(molecule, label_ids)
+            is_usual = is_usual and type(item) is str and not UNUSUAL_BOND.search(item)
+            bonds = self._read_matrix(molecule) if is_usual and self.has_order_only else None
+            where, kinds = bonds or self._read_bonds(molecule)
             places.append(where)
-            bond_ids.append(kinds)
+            codes.append(kinds)
         sizes = np.array(n_atoms, dtype=np.int64)
         degrees, neighbors = _neighbors_of(sizes, places)
         return _Part(
@@ -260,52 +262,69 @@ class _ChunkReader:
             neighbors,
             np.array(label_ids, dtype=np.int32),
             list(self.label_number),
-            np.concatenate(bond_ids) if bond_ids else np.zeros(0, np.int32),
+            self._bond_ids(np.concatenate(codes) if codes else np.zeros(0)),
             list(self.bond_number),
             invalid,
         )
 
-    def _read_atoms(self, molecule: Any) -> tuple[list[int], bool]:
-        """Return the numbers of the labels, and whether there are usual atoms only."""
-        atom, usual = molecule.GetAtomWithIdx, self.usual_atoms
-        n_atoms = range(molecule.GetNumAtoms())
+    def _add_atoms(self, molecule: Any, label_ids: list[int]) -> bool:
+        """Add the numbers of the labels to a list; return whether all atoms are usual ones."""
+        atom, n_atoms = molecule.GetAtomWithIdx, range(molecule.GetNumAtoms())
         if self.is_written:
             written = [atom(i).GetSmarts(False, True, False) for i in n_atoms]
-            if not usual.keys() >= set(written):
-                self._add_usual(molecule, written)
-            if usual.keys() >= set(written):
-                return [usual[text] for text in written], True
+            try:
+                label_ids += [*map(self.usual_atoms.__getitem__, written)]
+                return True
+            except KeyError:
+                if self._learn_usual(molecule, written):
+                    label_ids += [*map(self.usual_atoms.__getitem__, written)]
+                    return True
         parts = self.options.atom_label
-        texts = [describe_atom(atom(i), parts) for i in n_atoms]
-        return [self._number(self.label_number, text) for text in texts], False
+        label_ids += [_number(self.label_number, describe_atom(atom(i), parts)) for i in n_atoms]
+        return False
 
-    def _add_usual(self, molecule: Any, written: list[str]) -> None:
+    def _learn_usual(self, molecule: Any, written: list[str]) -> bool:
+        """Learn the labels of new usual atoms, and return whether there are no others."""
         for i, text in enumerate(written):
             if text not in self.usual_atoms and USUAL_ATOM.fullmatch(text):
                 label = describe_atom(molecule.GetAtomWithIdx(i), self.options.atom_label)
-                self.usual_atoms[text] = self._number(self.label_number, label)
+                self.usual_atoms[text] = _number(self.label_number, label)
+        return self.usual_atoms.keys() >= set(written)
 
-    def _read_matrix(self, molecule: Any) -> tuple[NDArray[np.int64], NDArray[np.int32]] | None:
-        """Return places and kinds of bonds by way of a matrix, if all of them are usual."""
-        if not self.has_order_only or molecule.GetNumAtoms() > LARGEST_MATRIX:
+    def _read_matrix(self, molecule: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]] | None:
+        """Return places and orders of bonds by way of a matrix, if all of them have an order."""
+        if molecule.GetNumAtoms() > LARGEST_MATRIX:
             return None
         orders = self.chem.GetAdjacencyMatrix(molecule, True).ravel()
         where = orders.nonzero()[0]
-        if len(where) != 2 * molecule.GetNumBonds():  # some have no order
+        if len(where) != 2 * molecule.GetNumBonds():
             return None
-        return where, self.usual_bonds[(2 * orders[where]).astype(np.intp)]
+        return where, orders[where]
 
-    def _read_bonds(self, molecule: Any) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """Return places and kinds of bonds, one after the other."""
+    def _read_bonds(self, molecule: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return places and codes of bonds, one after the other."""
         n_atoms, parts = molecule.GetNumAtoms(), self.options.bond_label
         bonds = [molecule.GetBondWithIdx(i) for i in range(molecule.GetNumBonds())]
         ends = [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in bonds]
-        texts = [describe_bond(bond, parts) if parts else "" for bond in bonds]
-        kinds = np.array([self._number(self.bond_number, text) for text in texts], np.int32)
+        texts = [describe_bond(bond, parts) for bond in bonds]
+        codes = np.array([OTHER_BONDS + _number(self.bond_number, text) for text in texts])
         first, second = np.array(ends, dtype=np.int64).reshape(-1, 2).T
         where = np.concatenate([first * n_atoms + second, second * n_atoms + first])
         order = np.argsort(where)
-        return where[order], np.tile(kinds, 2)[order]
+        return where[order], np.tile(codes, 2)[order]
+
+    def _bond_ids(self, codes: NDArray[np.float64]) -> NDArray[np.int32]:
+        """Return the numbers of labels: of orders in a matrix, or by codes above them."""
+        ids = (codes - OTHER_BONDS).astype(np.int32)
+        for order, text in USUAL_BONDS.items():
+            if (is_this := codes == order).any():
+                ids[is_this] = _number(self.bond_number, text)
+        return ids
+
+
+def _number(numbers: dict[str, int], text: str) -> int:
+    """Return the number of a text, the next one if it is new."""
+    return numbers.setdefault(text, len(numbers))
 
 
 def _neighbors_of(

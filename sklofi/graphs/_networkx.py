@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklofi._messages import full_name
+from sklofi.graphs._arrays import check_nodes
 from sklofi.graphs._attributes import (
     describe_names,
     node_attribute_names,
@@ -23,7 +24,7 @@ from sklofi.graphs._edge_attributes import (
     edges_differ,
     read_edge_attributes,
 )
-from sklofi.graphs._lists import as_list
+from sklofi.graphs._lists import FORMS, as_list, check_not_single
 from sklofi.graphs._segments import offsets_of
 
 if TYPE_CHECKING:
@@ -34,17 +35,13 @@ WEIGHT = "weight"  # of an edge, as networkx calls it
 
 def check_graph_list(X: Any) -> list[nx.Graph]:
     """Return the networkx graphs that a user passes as X, in whatever container, as a list."""
-    if isinstance(X, nx.Graph):
-        raise TypeError(
-            f"X is a single networkx {type(X).__name__}; pass a list of graphs,"
-            " for one graph [graph]."
-        )
+    check_not_single(X, isinstance(X, nx.Graph))
     graphs = as_list(X)
     for index, graph in enumerate(graphs):
         if not isinstance(graph, nx.Graph):
             raise TypeError(
                 f"Graph {index} is of type {full_name(type(graph))}, not a networkx graph."
-                " X has to be a list of networkx graphs or a GraphSet."
+                f" X has to be a list of {FORMS}, all of one form, or a GraphSet."
             )
     return graphs
 
@@ -66,11 +63,7 @@ def read_networkx(
     """
     nodes = [list(graph) for graph in graphs]
     n_nodes = np.fromiter(map(len, nodes), dtype=np.int64, count=len(graphs))
-    if empty := np.flatnonzero(n_nodes == 0).tolist():
-        raise ValueError(
-            f"Graph {empty[0]} has no nodes. Remove graphs without nodes"
-            " (and their targets) before fitting or predicting."
-        )
+    check_nodes(n_nodes)
     degrees, neighbors, node_names = _read_adjacency(graphs, nodes)
     label_ids, labels = read_node_labels(graphs, nodes, node_label)
     edges = read_edge_attributes(
@@ -173,12 +166,17 @@ def warn_of_weights(
             if can_be_read
             else ("Leave out edges that should not count")
         )
-        warnings.warn(
-            f"The edges of X differ in the attribute {WEIGHT!r}, which is not used: every edge"
-            f" counts the same, whatever its weight. {advice}, or remove the attribute.",
-            UserWarning,
-            stacklevel=3,
-        )
+        warn_of_weight(WEIGHT, advice, stacklevel=4)
+
+
+def warn_of_weight(name: str, advice: str, *, stacklevel: int) -> None:
+    """Warn of an attribute that holds different weights of edges, and is not read."""
+    warnings.warn(
+        f"The edges of X differ in the attribute {name!r}, which is not used: every edge counts"
+        f" the same, whatever its weight. {advice}, or remove the attribute.",
+        UserWarning,
+        stacklevel=stacklevel,
+    )
 
 
 def _read_adjacency(
@@ -216,7 +214,7 @@ def _join_names(nodes: list[list[Hashable]]) -> NDArray[Any]:
 
 def _warn_of_other_node_attributes(graphs: list[nx.Graph]) -> None:
     advice = " (categories) or node_features= (numbers)"
-    _warn_of_other_attributes("node", node_attribute_names(graphs), advice)
+    warn_of_other_attributes("node", node_attribute_names(graphs), advice)
 
 
 def _warn_of_other_edge_attributes(
@@ -224,10 +222,10 @@ def _warn_of_other_edge_attributes(
 ) -> None:
     read_names = {WEIGHT, *read_names}
     names = [name for name in edge_attribute_names(graphs) if name not in read_names]
-    _warn_of_other_attributes("edge", names, advice="")
+    warn_of_other_attributes("edge", names, advice="")
 
 
-def _warn_of_other_attributes(kind: str, names: list[Hashable], advice: str) -> None:
+def warn_of_other_attributes(kind: str, names: list[Hashable], advice: str) -> None:
     """Warn that nodes or edges have attributes, though not the one that holds labels."""
     if names:
         warnings.warn(

@@ -52,6 +52,32 @@ class Groups(NamedTuple):
         return int(differs.argmax()) if differs.any() else None
 
 
+def pair_directions(
+    start: NDArray[np.integer], end: NDArray[np.integer], kind: NDArray[np.integer]
+) -> tuple[NDArray[np.int64], NDArray[np.int64], int | None]:
+    """Return edges in an order, the same edges in the other direction, and the first without.
+
+    `kind` tells parallel edges apart. Where an edge has no counterpart, the two orders do not
+    agree from there on.
+
+    >>> there, back, lonely = pair_directions(
+    ...     np.array([0, 1, 1]), np.array([1, 0, 1]), np.array([5, 5, 5])
+    ... )
+    >>> there, back, lonely
+    (array([0, 1, 2]), array([1, 0, 2]), None)
+    """
+    there, back = np.lexsort((kind, end, start)), np.lexsort((kind, start, end))
+    out = np.stack([start, end, kind])[:, there]
+    home = np.stack([end, start, kind])[:, back]
+    differs = (out != home).any(axis=0)
+    if not differs.any():
+        return there, back, None
+    place = int(differs.argmax())
+    # Both lists ascend, so that the lesser of the two is missing in the other.
+    is_out = out[:, place].tolist() < home[:, place].tolist()
+    return there, back, int((there if is_out else back)[place])
+
+
 def group_parallel(graphs: GraphSet) -> Groups:
     """Return the entries of `neighbors` in groups between the same nodes, kept with the graphs."""
     return graphs.tables.structure.get("parallel edges", lambda: _compute_groups(graphs))

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from sklofi._messages import show
 from sklofi.graphs._edge_attributes import edges_differ
 from sklofi.graphs._graph_set import GraphSet
+from sklofi.graphs._input import as_graph_set, find_reader
 from sklofi.graphs._labels import DEFAULT_EDGE_LABEL
-from sklofi.graphs._networkx import check_graph_list, warn_of_weights
+from sklofi.graphs._networkx import check_graph_list, read_networkx, warn_of_weights
 
 # Labels are taken for names if there are at least so many nodes, and if more than this share
 # of them has a label of its own.
@@ -37,7 +38,7 @@ def warn_of_training(
 
     Parameters
     ----------
-    X : list of networkx graphs, or GraphSet
+    X : list of graphs, or GraphSet
         What the user has passed, with all its attributes.
 
     graphs : GraphSet
@@ -55,6 +56,9 @@ def warn_of_training(
     uses_edge_weights, uses_edge_features : bool, default=False
         Whether the estimator has the parameters `edge_weight` and `edge_features`.
     """
+    if not isinstance(X, GraphSet) and find_reader(X) is not read_networkx:
+        # As a set that holds labels of edges, too. Its reader has warned of weights.
+        X = as_graph_set(X, None, None, DEFAULT_EDGE_LABEL) if uses_edge_labels is False else graphs
     if uses_edge_labels is False:
         _warn_of_unused_edge_labels(X, owner)
     if uses_edge_labels is not None:

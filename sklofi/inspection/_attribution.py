@@ -142,7 +142,7 @@ def node_attribution(
     True
     """
     found = fitted_lofi(estimator)
-    graphs = as_graph_set(X, **found._graph_attributes())
+    graphs = as_graph_set(X, **found._reading())
     result, (attributions,) = attribute(found, graphs, target, tol, n_steps, NodePresence())
     if found.counts_ is not None:
         _add_counts(found, graphs, result, attributions)
@@ -212,7 +212,7 @@ def mask_evidence(
     """
     found = fitted_member(estimator)
     check_mask(found, layer, mask)
-    graphs = as_graph_set(X, **found._graph_attributes())
+    graphs = as_graph_set(X, **found._reading())
     presence = NodePresenceForMask(layer, mask)
     result, (_, attributions) = attribute(found, graphs, target, tol, n_steps, presence)
     flat = np.concatenate(attributions)

@@ -11,8 +11,8 @@ from sklearn.base import is_classifier
 from sklearn.utils import Bunch, check_scalar
 
 from sklofi._plotting import import_pyplot, place_on_figure
-from sklofi.graphs._graph_set import GraphSet
-from sklofi.graphs._networkx import check_graph_list
+from sklofi.graphs._input import as_graph_set, original_graphs
+from sklofi.graphs._molecules import is_mol, is_molecules, molecules_of
 from sklofi.inspection._attribution import node_attribution
 from sklofi.inspection._canvas import CELL, LONE_CELL, frame
 from sklofi.inspection._edge_attribution import edge_attribution
@@ -163,11 +163,11 @@ class AttributionDisplay:
         """
         import_pyplot("AttributionDisplay")
         estimator = fitted_lofi(estimator)
+        graphs, drawn = _read(estimator, graphs)
         if y is not None:
             y = estimator._check_data(graphs, y, None, reset=False)[1]
         precision = {"target": target, "tol": tol, "n_steps": n_steps}
         result = node_attribution(estimator, graphs, **precision)
-        drawn = list(graphs) if isinstance(graphs, GraphSet) else check_graph_list(graphs)
         of_edges = None
         if _colors_edges(edges, estimator, drawn):
             of_edges = edge_attribution(estimator, graphs, **precision)
@@ -235,7 +235,7 @@ class AttributionDisplay:
 
     def _check(self) -> None:
         for i, (graph, values) in enumerate(zip(self.graphs, self.attributions, strict=True)):
-            n_nodes = graph.GetNumAtoms() if _is_molecule(graph) else len(graph)
+            n_nodes = graph.GetNumAtoms() if is_mol(graph) else len(graph)
             if len(values) != n_nodes:
                 raise ValueError(f"Graph {i} has {n_nodes} nodes, but {len(values)} attributions.")
 
@@ -260,12 +260,10 @@ class AttributionDisplay:
         return found
 
     def _draw(self, axes: list[Any], colors: Any, label_names: Any) -> None:
-        orders = all_orders(
-            (graph for graph in self.graphs if not _is_molecule(graph)), self.edge_label
-        )
+        orders = all_orders((graph for graph in self.graphs if not is_mol(graph)), self.edge_label)
         drawings = [
             MoleculeDrawing(graph)
-            if _is_molecule(graph)
+            if is_mol(graph)
             else GraphDrawing(
                 graph,
                 node_label=self.node_label,
@@ -276,7 +274,7 @@ class AttributionDisplay:
             for graph in self.graphs
         ]
         # Chemists expect bonds of the same length.
-        most = 2.0 if all(map(_is_molecule, self.graphs)) else 1.3
+        most = 2.0 if all(map(is_mol, self.graphs)) else 1.3
         frame(axes, [drawing.extent for drawing in drawings], most)
         for i, (ax, drawing) in enumerate(zip(axes, drawings, strict=True)):
             edges = None
@@ -286,14 +284,18 @@ class AttributionDisplay:
             drawing.draw(ax, colors=colors.to_rgba(self.attributions[i]), edge_colors=edges)
 
 
-def _is_molecule(graph: Any) -> bool:
-    return hasattr(graph, "GetAtoms")
+def _read(estimator: Any, X: Any) -> tuple[Any, list[Any]]:
+    """Return what the estimator reads, and what is drawn: molecules as they are read."""
+    graphs = as_graph_set(X, **estimator._reading())
+    if is_molecules(X):
+        return graphs, molecules_of(X, graphs.molecule_options)
+    return X, list(original_graphs(X, graphs))
 
 
 def _colors_edges(edges: Any, estimator: Any, drawn: list[Any]) -> bool:
     """Return whether edges are explained as well."""
     if edges == "auto":
-        return estimator._radius == 1 and _is_molecule(drawn[0])
+        return estimator._radius == 1 and is_mol(drawn[0])
     check_scalar(edges, "edges", bool)
     return bool(edges)
 

@@ -133,7 +133,7 @@ def edge_attribution(
             f" radius={found._radius}, where members of egonets do not depend on single edges."
             " Use node_attribution, or fit with radius=1."
         )
-    graphs = as_graph_set(X, **found._graph_attributes())
+    graphs = as_graph_set(X, **found._reading())
     if graphs.origin[0] is not graphs:
         graphs = copy.copy(graphs)  # as the batches, so that both have the same tables
     table = _edge_table(graphs, told_apart(found))

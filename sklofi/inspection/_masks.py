@@ -18,9 +18,7 @@ from torch.nn import functional as F
 
 from sklofi._lofi import BaseLoFI
 from sklofi.egonets._colors import node_colors
-from sklofi.graphs._graph_set import GraphSet
-from sklofi.graphs._input import as_graph_set
-from sklofi.graphs._networkx import check_graph_list
+from sklofi.graphs._input import as_graph_set, original_graphs
 from sklofi.graphs._segments import segments_of
 from sklofi.inspection._fitted import check_mask, fitted_member, told_apart
 from sklofi.training._egonet_batches import EgonetBatch
@@ -370,7 +368,7 @@ def best_egonets(estimator: Any, X: Any, layer: int = 0, mask: int = 0, k: int =
     estimator = fitted_member(estimator)
     check_mask(estimator, layer, mask)
     check_scalar(k, "k", Integral, min_val=1)
-    graphs = as_graph_set(X, **estimator._graph_attributes())
+    graphs = as_graph_set(X, **estimator._reading())
     z = np.concatenate([*_node_outputs(estimator, graphs, layer)])[:, mask]
     colors = node_colors(
         graphs,
@@ -383,7 +381,7 @@ def best_egonets(estimator: Any, X: Any, layer: int = 0, mask: int = 0, k: int =
     _, first = np.unique(colors[order], return_index=True)
     nodes = order[np.sort(first)[:k]]
     positions = segments_of(graphs.node_offsets, nodes)
-    originals = X if isinstance(X, GraphSet) else check_graph_list(X)
+    originals = original_graphs(X, graphs)
     egonets, centers = [], []
     for node, position in zip(nodes, positions.tolist(), strict=True):
         graph: Any = originals[position]

@@ -10,11 +10,12 @@ from typing import ClassVar
 from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 
+from sklofi._molecules import REMEMBERED, TakesMolecules
 from sklofi._parameters import ReadsNodeLabels
 from sklofi._storage import SavedEstimator
 
 
-class GraphEstimator(SavedEstimator, ReadsNodeLabels, BaseEstimator, ABC):
+class GraphEstimator(SavedEstimator, ReadsNodeLabels, TakesMolecules, BaseEstimator, ABC):
     """Base of the estimators of graphs that train no network."""
 
     # The attribute that a fit sets after all others: an estimator that has it is fitted.
@@ -27,12 +28,16 @@ class GraphEstimator(SavedEstimator, ReadsNodeLabels, BaseEstimator, ABC):
     @contextmanager
     def _fitted_or_not_at_all(self) -> Iterator[None]:
         """Leave no half-fitted estimator behind if a fit fails."""
-        self.__dict__.pop(self._set_last, None)
+        self._forget()
         try:
             yield
         except BaseException:
-            self.__dict__.pop(self._set_last, None)
+            self._forget()
             raise
+
+    def _forget(self) -> None:
+        for name in (self._set_last, REMEMBERED):
+            self.__dict__.pop(name, None)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, self._set_last)

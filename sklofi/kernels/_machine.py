@@ -16,6 +16,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sklofi._available import available_unless
+from sklofi._molecules import predicts_rows
 from sklofi._parameters import HasClasses
 from sklofi._scaling import restore_target, standardize_target
 from sklofi._validation import TrainingData, check_classes, check_training_data
@@ -73,11 +74,14 @@ class GraphMachine(GraphEstimator):
         """
         self._validate_params()
         with self._fitted_or_not_at_all():
-            checks = {**self._graph_attributes(), **self._target_checks}
+            X = self._read_if_molecules(X)
+            checks = {**self._reading(), **self._target_checks}
             data = check_training_data(self, X, y, sample_weight, **checks)
+            self._remember_molecules(data.graphs)
             self._fit_machine(X, self._learn_target(data))
         return self
 
+    @predicts_rows
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the target of each graph.
 
@@ -112,6 +116,7 @@ class MachineClassifier(ClassifierMixin, HasClasses, GraphMachine):
         """Return the reason why there is no such method, or None if there is."""
 
     @_available_unless_lacking("predict_proba")
+    @predicts_rows
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict the probabilities of all classes, if the machine has them.
 
@@ -128,6 +133,7 @@ class MachineClassifier(ClassifierMixin, HasClasses, GraphMachine):
         return self._outputs("predict_proba", X)
 
     @_available_unless_lacking("decision_function")
+    @predicts_rows
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Return how clearly graphs belong to the classes, if the machine says so.
 

@@ -13,6 +13,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from sklofi._memory import is_too_large, memory_size
+from sklofi._molecules import predicts_rows
 from sklofi._parameters import POSITIVE, ReadsEdgeLabels, count, flag, parameter
 from sklofi._storage import CHECKS
 from sklofi.egonets._incidence import adjacency, neighbor_nodes
@@ -231,18 +232,22 @@ class RandomWalkKernel(
             The fitted kernel.
         """
         with self._fitted_or_not_at_all():
+            X = self._read_if_molecules(X)
             graphs = self._read(X, is_training=True)
             warn_of_training(X, graphs, type(self).__name__, self.uses_edge_labels)
             return self._fit(graphs)
 
     def _fit(self, graphs: GraphSet) -> Self:
         self._validate_params()
+        self._remember_molecules(graphs)
         _check_pairs_fit_memory(graphs, graphs)
         radii = spectral_radii(graphs)
         # Without edges there are no steps to weigh.
         decay = self.decay or 0.5 / max(radii.max() ** 2, 1)
         # Without the names of nodes, which may be anything and could not be saved.
-        self._graphs = replace(graphs, node_names=None, edge_weights=None, edge_vectors=None)
+        self._graphs = replace(
+            graphs, node_names=None, edge_weights=None, edge_vectors=None, molecule_options=None
+        )
         self._labels, self._edge_labels = labels_of(graphs), edge_labels_of(graphs)
         self._has_edge_labels = has_edge_labels(graphs)
         self._largest_radius = radii.max()
@@ -267,6 +272,7 @@ class RandomWalkKernel(
         kernel : ndarray of shape (n_graphs, n_graphs)
             Similarities of all pairs of graphs.
         """
+        X = self._read_if_molecules(X)
         return self.fit(X).transform(X)
 
     def fit_graphs(self, graphs: GraphSet) -> NDArray[np.float64]:
@@ -282,9 +288,11 @@ class RandomWalkKernel(
         kernel : ndarray of shape (n_graphs, n_graphs)
             Similarities of all pairs of graphs.
         """
+        self._forget()
         graphs = self._read(graphs)
         return self._fit(graphs).transform(graphs)
 
+    @predicts_rows
     def transform(self, X: Any) -> NDArray[np.float64]:
         """Compare graphs with the training graphs.
 
@@ -325,7 +333,7 @@ class RandomWalkKernel(
 
     def _read(self, X: Any, *, is_training: bool = False) -> GraphSet:
         """Return X as a set of graphs, with the labels that count."""
-        return as_graph_set(X, **self._graph_attributes(), is_training=is_training)
+        return as_graph_set(X, **self._reading(), is_training=is_training)
 
     def _n_steps(
         self,

@@ -35,8 +35,7 @@ from sklofi._parameters import (
 from sklofi._storage import CHECKS
 from sklofi._validation import TrainingData, weights_of_classes
 from sklofi.graphs._graph_set import GraphSet
-from sklofi.graphs._input import as_graph_set
-from sklofi.graphs._networkx import check_graph_list
+from sklofi.graphs._input import as_graph_set, original_graphs
 from sklofi.graphs._warnings import warn_of_training
 from sklofi.kernels._gram import (
     FunctionKernel,
@@ -294,7 +293,7 @@ class BaseKernelMachine(ReadsEdgeLabels, GraphMachine):
         return self.svm_
 
     def _inputs(self, X: Any) -> Iterator[Any]:
-        graphs = as_graph_set(X, **self._graph_attributes())  # type: ignore[arg-type]
+        graphs = as_graph_set(X, **self._reading())
         if isinstance(self.kernel_, FunctionKernel):
             yield self.kernel_.transform(_networkx_graphs(X, graphs))
         elif self._shared and (values := self._shared.values_of(graphs)) is not None:
@@ -486,8 +485,8 @@ CHECKS[SVC] = CHECKS[SVR] = _check_svm
 
 def _networkx_graphs(X: Any, graphs: GraphSet) -> list[Any]:
     """Return the user's own graphs, as far as they are in a set that was made of them."""
+    X = original_graphs(X, graphs.origin[0])
     if isinstance(X, GraphSet):  # with all that it holds, though not with ignored node labels
         whole = X.origin[0] if graphs.label_ids is not None else X.origin[0].without_labels()
         return list(whole[graphs.origin[1]])
-    X = check_graph_list(X)
     return [X[i] for i in graphs.origin[1]]

@@ -12,6 +12,7 @@ from sklearn.base import TransformerMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from sklofi._molecules import predicts_rows
 from sklofi._parameters import ReadsEdgeLabels, flag
 from sklofi.graphs._graph_set import GraphSet
 from sklofi.graphs._input import (
@@ -54,6 +55,7 @@ class GraphVectorizer(TransformerMixin, GraphEstimator, auto_wrap_output_keys=No
         "has_labels_": ("bool", "Whether the nodes of the training graphs have labels."),
     }
     _set_last = "n_features_out_"
+    _is_sparse = True
 
     # None if that is no question, because edges are not used.
     uses_edge_labels: ClassVar[bool | None] = False
@@ -117,6 +119,7 @@ class GraphVectorizer(TransformerMixin, GraphEstimator, auto_wrap_output_keys=No
             A row for each graph.
         """
         with self._fitted_or_not_at_all():
+            X = self._read_if_molecules(X)
             graphs = self._read(X, is_training=True)
             warn_of_training(X, graphs, type(self).__name__, self.uses_edge_labels)
             return self.fit_graphs(graphs)
@@ -135,7 +138,9 @@ class GraphVectorizer(TransformerMixin, GraphEstimator, auto_wrap_output_keys=No
             A row for each graph.
         """
         self._validate_params()
+        self._forget()
         graphs = self._read(graphs)
+        self._remember_molecules(graphs)
         self._learn_labels(graphs)
         counts = self._learn(graphs)
         self._largest = column_maxima(counts) if self._writes_unary else None
@@ -143,6 +148,7 @@ class GraphVectorizer(TransformerMixin, GraphEstimator, auto_wrap_output_keys=No
         self.n_features_out_ = vectors.shape[1]
         return vectors
 
+    @predicts_rows
     def transform(self, X: Any) -> sp.csr_array:
         """Count in other graphs what was found in the training graphs.
 
@@ -235,7 +241,7 @@ class GraphVectorizer(TransformerMixin, GraphEstimator, auto_wrap_output_keys=No
 
     def _read(self, X: Any, *, is_training: bool = False) -> GraphSet:
         """Return X as a set of graphs, with the labels that count."""
-        return as_graph_set(X, **self._graph_attributes(), is_training=is_training)
+        return as_graph_set(X, **self._reading(), is_training=is_training)
 
     def _learn_labels(self, graphs: GraphSet) -> None:
         """Remember the labels of the training graphs."""

@@ -22,6 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from sklofi._messages import show
+from sklofi._molecules import REMEMBERED, predicts_rows
 from sklofi._validation import TrainingData, check_training_data
 from sklofi.graphs._graph_set import GraphSet
 from sklofi.graphs._input import as_graph_set
@@ -162,6 +163,7 @@ class NetworkEstimator(
             self._check_same_network("warm_start=True")
         context = self._begin_fit_context(X, y)
         with self._fitted_or_not_at_all(is_new):
+            X = self._read_if_molecules(X)
             data = self._read_training_data(X, y, sample_weight, reset=is_new, is_new=is_new)
             held_out = None if X_val is None else self._check_data(X_val, y_val, None, reset=False)
             # A network that partial_fit has begun goes on alone.
@@ -203,6 +205,7 @@ class NetworkEstimator(
         if not is_new:
             self._check_same_network("partial_fit")
         with self._fitted_or_not_at_all(is_new):
+            X = self._read_if_molecules(X)
             data = self._read_training_data(X, y, sample_weight, reset=False, is_new=is_new)
             training = self._dataset(*data)
             if is_new and not isinstance(self.n_members, str) and self.n_members > 1:
@@ -217,6 +220,7 @@ class NetworkEstimator(
             self._take_first_net()
         return self
 
+    @predicts_rows
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Embed graphs: the vectors of the graphs, as the head of the network sees them.
 
@@ -303,7 +307,7 @@ class NetworkEstimator(
 
     def _forget(self) -> None:
         """Forget all networks, and what was found with them."""
-        for name in ("net_", "_members", *ALONE):
+        for name in ("net_", "_members", REMEMBERED, *ALONE):
             self.__dict__.pop(name, None)
 
     def _read_training_data(
@@ -323,15 +327,15 @@ class NetworkEstimator(
                 uses_edge_features="edge_features" in attributes,
             )
             self.__dict__.update(ALONE)
+            self._remember_molecules(data.graphs)
             self._learn_encoding(data.graphs, data.weight)
             self._learn_target(data.y, data.weight)
         return data
 
     def _check_data(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> TrainingData:
         """X, y and weights as arrays of the same length, without weights of zero."""
-        attributes = self._graph_attributes()
         graphs, y, weight = check_training_data(
-            self, X, y, sample_weight, **attributes, **self._target_checks
+            self, X, y, sample_weight, **self._reading(), **self._target_checks
         )
         return TrainingData(graphs, *self._check_target(y, weight, reset=reset))
 
@@ -361,7 +365,7 @@ class NetworkEstimator(
 
     def _prediction_data(self, X: Any) -> GraphDataset:
         check_is_fitted(self)
-        return self._dataset(as_graph_set(X, **self._graph_attributes()))
+        return self._dataset(as_graph_set(X, **self._reading()))
 
     def _outputs(self, X: Any) -> Tensor:
         return self._joint_outputs(self._prediction_data(X))

@@ -12,6 +12,7 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils import Tags
 from torch import Tensor, nn
 
+from sklofi._molecules import predicts_rows
 from sklofi._parameters import Parameterized, WeighsClasses, choice
 from sklofi._scaling import restore_target, weighted_mean_and_scale
 from sklofi._validation import check_classes, check_targets, weights_of_classes
@@ -134,6 +135,7 @@ class NetworkClassifier(ClassifierMixin, Task, WeighsClasses):
             self.classes_ = check_classes(check_targets(self, y))
         return self._fit_part(X, y, sample_weight)
 
+    @predicts_rows
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the class of each graph.
 
@@ -149,6 +151,7 @@ class NetworkClassifier(ClassifierMixin, Task, WeighsClasses):
         """
         return self._predictions(self._outputs(X))
 
+    @predicts_rows
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """Predict the probabilities of all classes.
 
@@ -163,6 +166,27 @@ class NetworkClassifier(ClassifierMixin, Task, WeighsClasses):
             The columns are in the order of `classes_`.
         """
         return self._probabilities(self._outputs(X))
+
+    @predicts_rows
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """Compute the log-odds of the classes.
+
+        Parameters
+        ----------
+        X : list of networkx graphs, or GraphSet
+            Graphs.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_graphs,) or (n_graphs, n_classes)
+            Of two classes, the log-odds of the second: the logarithm of its probability less
+            that of the first. Of more, the logarithms of their probabilities.
+        """
+        outputs = self._outputs(X).double().log_softmax(dim=1).numpy()
+        scores: NDArray[np.float64] = (
+            outputs[:, 1] - outputs[:, 0] if outputs.shape[1] == 2 else outputs
+        )
+        return scores
 
     _probabilities = staticmethod(probabilities)
 
@@ -241,6 +265,7 @@ class NetworkRegressor(RegressorMixin, Task, Parameterized):
         """
         return self._fit_part(X, y, sample_weight)
 
+    @predicts_rows
     def predict(self, X: Any) -> NDArray[np.float64]:
         """Predict the target of each graph.
 

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from sklofi._molecules import TakesMolecules
 from sklofi._parameters import (
     NOT_NEGATIVE,
     POSITIVE,
@@ -51,7 +52,7 @@ def with_counts(*, default: bool) -> Any:
     )
 
 
-class TrainingParameters(ReadsNodeLabels):
+class TrainingParameters(ReadsNodeLabels, TakesMolecules):
     """Mixin with the parameters that all networks share, and the attributes of a fitted one."""
 
     node_features: Hashable | None = parameter(
@@ -154,7 +155,7 @@ class TrainingParameters(ReadsNodeLabels):
         {
             *("handle_unknown", "max_epochs", "lr", "batch_size", "weight_decay"),
             *("early_stopping", "validation_fraction", "patience", "class_weight"),
-            *("device", "warm_start", "random_state", "verbose", "n_jobs"),
+            *("device", "warm_start", "random_state", "verbose", "n_jobs", "on_invalid"),
         }
     )
     _fitted_attributes: ClassVar[dict[str, tuple[str, str]]] = {

@@ -123,7 +123,7 @@ def test_groups_keep_the_order_of_their_first_edges():
     assert nothing.are_single and nothing.add(np.zeros(0)).dtype == np.float64
 
 
-FAST = {"max_epochs": 2, "random_state": 0}
+FAST = {"n_members": 1, "counts": False, "max_epochs": 2, "random_state": 0}
 
 
 @pytest.mark.filterwarnings("ignore:.*does not use edge labels:UserWarning")

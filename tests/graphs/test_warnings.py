@@ -39,7 +39,7 @@ def messages(call, *args):
 GRAPHS = bonded_graphs(20, bonds=("single", "double"))
 Y = np.arange(20) % 2
 PATHS = [labeled(nx.path_graph(3), *"aba") for _ in range(20)]
-FAST = {"max_epochs": 1, "random_state": 0}
+FAST = {"n_members": 1, "counts": False, "max_epochs": 1, "random_state": 0}
 
 
 @pytest.mark.parametrize("container", [list, GraphSet.from_networkx])

@@ -16,7 +16,15 @@ from sklofi.nn._choices import POOLINGS
 from sklofi.training._egonet_batches import EgonetBatch
 
 PUBLISHED = {"distances": False, "edge_label": None, "max_ring": 0}
-QUICK = {"n_layers": 2, "n_masks": 4, "n_words": 3, "max_epochs": 5, "random_state": 0}
+QUICK = {
+    "n_members": 1,
+    "counts": False,
+    "n_layers": 2,
+    "n_masks": 4,
+    "n_words": 3,
+    "max_epochs": 5,
+    "random_state": 0,
+}
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +72,11 @@ def test_attributions_are_the_integral_and_sum_to_the_difference_from_the_baseli
 def test_nodes_are_explained_by_bonds_rings_weights_features_and_structure(kernel):
     graphs, y = bonded_graphs()
     classifier = LoFIClassifier(
-        **QUICK, **ATTRIBUTES, max_ring=6, structure="degree", kernel=kernel
+        **QUICK,
+        **ATTRIBUTES,
+        max_ring=6,
+        structure="degree",
+        kernel=kernel,
     ).fit(graphs, y)
     result = node_attribution(classifier, graphs, target=1, tol=1e-3)
     assert_exact(result, tol=1e-3)
@@ -125,7 +137,9 @@ def test_outputs_that_move_at_the_very_end_of_the_path_only_are_explained(motifs
     """The only hidden unit is dead, but for the last ten-thousandth of the path."""
     graphs, y = motifs
     classifier = LoFIClassifier(
-        **{**QUICK, "n_layers": 1, "n_masks": 1}, kernel="intersection", readout="last"
+        **{**QUICK, "n_layers": 1, "n_masks": 1},
+        kernel="intersection",
+        readout="last",
     ).fit(graphs, y)
     module, graph = classifier.module_, graphs[:1]
     embedding = torch.from_numpy(classifier.transform(graph))
@@ -144,7 +158,10 @@ def test_jumps_of_the_output_stay_in_the_residual_with_a_warning(motifs):
     """Scaled to unit norm, a vector of one number jumps from -1 to 1."""
     graphs, y = motifs
     classifier = LoFIClassifier(
-        **{**QUICK, "n_masks": 1}, kernel="intersection", readout="last", pooling="sum"
+        **{**QUICK, "n_masks": 1},
+        kernel="intersection",
+        readout="last",
+        pooling="sum",
     ).fit(graphs, y)
     module = classifier.module_
     with torch.no_grad():
@@ -372,7 +389,9 @@ def test_continuous_features_dropout_and_directed_graphs():
 def test_dense_graphs_are_computed_in_pieces(monkeypatch):
     """Of so many members of egonets, not of so many nodes: a complete graph has their square."""
     graphs = [nx.complete_graph(40) for _ in range(8)]
-    classifier = LoFIClassifier(n_layers=1, n_masks=1, n_words=2, max_epochs=1, random_state=0)
+    classifier = LoFIClassifier(
+        n_members=1, counts=False, n_layers=1, n_masks=1, n_words=2, max_epochs=1, random_state=0
+    )
     classifier.fit([*graphs, *map(nx.path_graph, range(2, 10))], np.arange(16) // 8)
     n_members, copies = [], EgonetBatch.copies
 

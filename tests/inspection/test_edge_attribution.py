@@ -20,7 +20,15 @@ from sklofi.inspection._fitted import told_apart
 
 pytestmark = pytest.mark.filterwarnings("ignore:The edges of X differ in the attribute 'weight'")
 
-QUICK = {"n_layers": 2, "n_masks": 4, "n_words": 3, "max_epochs": 5, "random_state": 0}
+QUICK = {
+    "n_members": 1,
+    "counts": False,
+    "n_layers": 2,
+    "n_masks": 4,
+    "n_words": 3,
+    "max_epochs": 5,
+    "random_state": 0,
+}
 PUBLISHED = {"distances": False, "edge_label": None, "max_ring": 0}
 SETTINGS = {
     "distances": {"edge_label": None, "max_ring": 0},
@@ -190,7 +198,9 @@ def test_the_edge_that_decides_is_found():
             place = int(rng.randint(6))
             graph.edges[place, place + 1]["label"] = "double"
         graphs.append(graph)
-    classifier = LoFIClassifier(max_epochs=30, random_state=0).fit(graphs[:80], y[:80])
+    classifier = LoFIClassifier(n_members=1, counts=False, max_epochs=30, random_state=0).fit(
+        graphs[:80], y[:80]
+    )
     assert classifier.score(graphs[80:], y[80:]) == 1
     result = edge_attribution(classifier, graphs[80:], target=1)
     for values, labels, label in zip(result.attributions, result.edge_labels, y[80:], strict=True):

@@ -7,7 +7,15 @@ from sklearn.model_selection import GridSearchCV
 from sklofi import GraphKernelSVC, LoFIClassifier
 from sklofi.inspection._fitted import check_mask, fitted_lofi
 
-QUICK = {"n_layers": 2, "n_masks": 4, "n_words": 3, "max_epochs": 2, "random_state": 0}
+QUICK = {
+    "n_members": 1,
+    "counts": False,
+    "n_layers": 2,
+    "n_masks": 4,
+    "n_words": 3,
+    "max_epochs": 2,
+    "random_state": 0,
+}
 
 
 def test_only_fitted_lofi_estimators_can_be_inspected(motifs):

@@ -19,7 +19,15 @@ from sklofi.inspection import best_egonets, mask_importance, read_mask
 
 pytestmark = pytest.mark.filterwarnings("ignore:The edges of X differ in the attribute")
 
-QUICK = {"n_layers": 3, "n_masks": 4, "n_words": 3, "max_epochs": 8, "random_state": 0}
+QUICK = {
+    "n_members": 1,
+    "counts": False,
+    "n_layers": 3,
+    "n_masks": 4,
+    "n_words": 3,
+    "max_epochs": 8,
+    "random_state": 0,
+}
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +66,10 @@ def test_importance_is_what_the_loss_grows_by_without_a_mask(motifs, classifier)
 def test_importance_is_by_bonds_rings_weights_features_and_structure():
     graphs, y = bonded_graphs()
     classifier = LoFIClassifier(
-        **{**QUICK, "n_layers": 2}, **ATTRIBUTES, max_ring=6, structure="degree"
+        **{**QUICK, "n_layers": 2},
+        **ATTRIBUTES,
+        max_ring=6,
+        structure="degree",
     ).fit(graphs, y)
     result = mask_importance(classifier, graphs, y)
 
@@ -222,7 +233,9 @@ def test_what_a_word_stands_for_is_said_in_words():
         if not label:  # the double bond is at a C
             graph.edges[next(iter(graph[7])), 7]["label"] = "="
         graphs.append(graph)
-    classifier = LoFIClassifier(n_layers=1, n_masks=4, max_epochs=60, random_state=0)
+    classifier = LoFIClassifier(
+        n_members=1, counts=False, n_layers=1, n_masks=4, max_epochs=60, random_state=0
+    )
     assert classifier.fit(graphs[:120], y[:120]).score(graphs[120:], y[120:]) == 1
     descriptions = [
         text for mask in range(4) for text in read_mask(classifier, 0, mask).descriptions

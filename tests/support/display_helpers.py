@@ -5,7 +5,15 @@ import io
 from matplotlib.collections import EllipseCollection, PolyCollection
 from matplotlib.patches import PathPatch
 
-QUICK = {"n_layers": 2, "n_masks": 4, "n_words": 3, "max_epochs": 5, "random_state": 0}
+QUICK = {
+    "n_members": 1,
+    "counts": False,
+    "n_layers": 2,
+    "n_masks": 4,
+    "n_words": 3,
+    "max_epochs": 5,
+    "random_state": 0,
+}
 
 
 def texts(ax):

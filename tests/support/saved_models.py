@@ -18,7 +18,15 @@ from sklofi.kernels import GraphKernelSVC, GraphKernelSVR, RandomWalkKernel, WLV
 
 DATA = Path(__file__).parents[1] / "data"
 BONDS = {"edge_label": "order"}
-TINY = {"n_layers": 2, "n_masks": 3, "n_words": 2, "max_epochs": 4, "random_state": 0}
+TINY = {
+    "n_members": 1,
+    "counts": False,
+    "n_layers": 2,
+    "n_masks": 3,
+    "n_words": 2,
+    "max_epochs": 4,
+    "random_state": 0,
+}
 
 # All networks, half of them as classifiers.
 PEERS = (

@@ -3,7 +3,15 @@
 import torch
 from skorch.callbacks import Callback
 
-QUICK = {"n_layers": 2, "n_masks": 8, "n_words": 4, "max_epochs": 8, "random_state": 0}
+QUICK = {
+    "n_members": 1,
+    "counts": False,
+    "n_layers": 2,
+    "n_masks": 8,
+    "n_words": 4,
+    "max_epochs": 8,
+    "random_state": 0,
+}
 FULL_BATCH = {**QUICK, "batch_size": 1000, "early_stopping": False}
 
 

@@ -68,7 +68,7 @@ def explain(estimator, X, y):
 
 
 def lofi(**parameters):
-    return LoFIClassifier(max_epochs=2, random_state=0, **parameters)
+    return LoFIClassifier(n_members=1, counts=False, max_epochs=2, random_state=0, **parameters)
 
 
 def small_lofi(**parameters):

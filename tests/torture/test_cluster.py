@@ -36,7 +36,9 @@ def small_lofi():
     # Not imported above: workers import this module, and those that die would wait for torch.
     from sklofi import LoFIClassifier
 
-    return LoFIClassifier(n_layers=1, n_masks=4, n_words=4, max_epochs=2, random_state=0)
+    return LoFIClassifier(
+        n_members=1, counts=False, n_layers=1, n_masks=4, n_words=4, max_epochs=2, random_state=0
+    )
 
 
 def cluster(n_workers):

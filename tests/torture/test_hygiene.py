@@ -189,7 +189,9 @@ def test_forks_among_threads(tried):
     two threads, and every child has to predict within a minute.
     """
     graphs, y = data(n_graphs=200)
-    network = LoFIClassifier(n_layers=2, max_epochs=2, random_state=0).fit(graphs, y)
+    network = LoFIClassifier(
+        n_members=1, counts=False, n_layers=2, max_epochs=2, random_state=0
+    ).fit(graphs, y)
     machine = GraphKernelSVC().fit(graphs, y)
     message = pickle.dumps(graphs)
     expected = network.predict_proba(graphs), machine.decision_function(graphs)

@@ -40,7 +40,7 @@ def motifs():
 
 def classifier(options):
     options = {"max_epochs": 40, "patience": 40, "random_state": 0, **options}
-    return LoFIClassifier(n_layers=2, n_masks=4, n_words=4, **options)
+    return LoFIClassifier(n_members=1, counts=False, n_layers=2, n_masks=4, n_words=4, **options)
 
 
 def fit(options, folder):

@@ -35,7 +35,13 @@ def test_the_weights_that_are_kept_are_an_average_and_training_goes_on_from_the_
     graphs, y = make_motif_graphs(40, random_state=0)
     validation = {"X_val": graphs[:10], "y_val": y[:10]} if validate else {}
     classifier = LoFIClassifier(
-        max_epochs=4, batch_size=8, early_stopping=False, callbacks=[Recorder()], random_state=0
+        n_members=1,
+        counts=False,
+        max_epochs=4,
+        batch_size=8,
+        early_stopping=False,
+        callbacks=[Recorder()],
+        random_state=0,
     ).fit(graphs, y, **validation)
     (recorder,) = (item for _, item in classifier.net_.callbacks_ if isinstance(item, Recorder))
     average = recorder.start
@@ -66,7 +72,13 @@ class LoadZeros(Callback):
 def test_weights_that_others_put_in_are_where_training_goes_on():
     graphs, y = make_motif_graphs(20, random_state=0)
     classifier = LoFIClassifier(
-        max_epochs=2, early_stopping=False, warm_start=True, callbacks=[LoadZeros()], random_state=0
+        n_members=1,
+        counts=False,
+        max_epochs=2,
+        early_stopping=False,
+        warm_start=True,
+        callbacks=[LoadZeros()],
+        random_state=0,
     ).fit(graphs, y)
     assert weights_of(classifier.module_).abs().max() > 1
     classifier.set_params(lr=1e-6).fit(graphs, y)
@@ -80,7 +92,14 @@ def test_weights_that_others_put_in_are_where_training_goes_on():
 def test_a_validation_loss_that_falls_by_less_than_a_ten_thousandth_does_not_count(lr, stops):
     graphs, y = make_motif_graphs(60, random_state=0)
     classifier = LoFIClassifier(
-        n_layers=2, n_masks=4, max_epochs=8, lr=lr, patience=4, random_state=0
+        n_members=1,
+        counts=False,
+        n_layers=2,
+        n_masks=4,
+        max_epochs=8,
+        lr=lr,
+        patience=4,
+        random_state=0,
     ).fit(graphs, y, X_val=graphs, y_val=y)
     losses = classifier.history_[:, "valid_loss"]
     assert (np.diff(losses) < 0).all()  # it fell in every epoch
@@ -92,7 +111,9 @@ def test_early_stopping_restores_the_best_weights(larger_motifs):
     graphs, y = larger_motifs
     X_val, y_val = make_motif_graphs(30, random_state=5)
     classifier = LoFIClassifier(
-        **{**QUICK, "max_epochs": 300, "lr": 0.05}, patience=3, callbacks=None
+        **{**QUICK, "max_epochs": 300, "lr": 0.05},
+        patience=3,
+        callbacks=None,
     ).fit(graphs[:20], y[:20], X_val=X_val, y_val=y_val)
     losses = classifier.history_[:, "valid_loss"]
     assert classifier.n_epochs_ == len(losses) < 300

@@ -17,7 +17,15 @@ from sklofi import GraphSet, LoFIClassifier, LoFIRegressor
 from sklofi._storage import read_file, write_file
 from sklofi.training._net import GraphNet
 
-TINY = {"n_layers": 2, "n_masks": 3, "n_words": 2, "max_epochs": 6, "random_state": 0}
+TINY = {
+    "n_members": 1,
+    "counts": False,
+    "n_layers": 2,
+    "n_masks": 3,
+    "n_words": 2,
+    "max_epochs": 6,
+    "random_state": 0,
+}
 
 
 @pytest.fixture(autouse=True)

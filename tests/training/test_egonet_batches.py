@@ -293,7 +293,7 @@ def test_a_search_computes_egonets_and_colors_once(larger_motifs, monkeypatch):
 
         monkeypatch.setattr(module, name, counted)
     grid = {"n_layers": [2, 3], "n_masks": [2, 4], "radius": [1, 2], "node_label": ["label", None]}
-    estimator = LoFIClassifier(max_epochs=1, random_state=0)
+    estimator = LoFIClassifier(n_members=1, counts=False, max_epochs=1, random_state=0)
     GridSearchCV(estimator, grid, cv=2).fit(GraphSet.from_networkx(graphs), y)
     # Two radii; three levels each, with labels and without; for 32 candidates and a refit.
     assert computed.count("_compute_egonets") == 2

@@ -16,7 +16,15 @@ from sklofi.datasets import load_graph_atlas, make_motif_graphs
 from sklofi.inspection import edge_attribution, mask_evidence, node_attribution, read_mask
 from sklofi.training._split import cross_parts
 
-QUICK = {"n_layers": 2, "n_masks": 4, "n_words": 4, "max_epochs": 4, "random_state": 0}
+QUICK = {
+    "n_members": 1,
+    "counts": False,
+    "n_layers": 2,
+    "n_masks": 4,
+    "n_words": 4,
+    "max_epochs": 4,
+    "random_state": 0,
+}
 ENSEMBLE = {**QUICK, "n_members": 3, "counts": True}
 
 
@@ -88,7 +96,7 @@ def test_the_share_has_the_least_loss_on_graphs_that_were_left_out(classifier, m
 
 def test_every_graph_is_predicted_by_a_network_that_has_not_seen_it(motifs):
     graphs, y = motifs
-    classifier = LoFIClassifier(**{**QUICK, "max_epochs": 1}, n_members=10).fit(graphs, y)
+    classifier = LoFIClassifier(**{**QUICK, "max_epochs": 1, "n_members": 10}).fit(graphs, y)
     assert classifier.oof_prediction_.shape == (60, 2)
     np.testing.assert_allclose(classifier.oof_prediction_.sum(axis=1), 1)
     assert classifier.counts_ is None and classifier.counts_share_ == 0
@@ -97,7 +105,7 @@ def test_every_graph_is_predicted_by_a_network_that_has_not_seen_it(motifs):
 def test_held_out_outputs_are_of_one_epoch(motifs):
     """Not of the epochs at which networks were stopped by just these graphs."""
     graphs, y = motifs
-    classifier = LoFIClassifier(**{**QUICK, "max_epochs": 12, "lr": 0.05}, n_members=4)
+    classifier = LoFIClassifier(**{**QUICK, "max_epochs": 12, "lr": 0.05, "n_members": 4})
     classifier.fit(graphs, y)
     curves = [member.history_[:, "valid_loss"] for member in classifier.members_]
     n_epochs = max(map(len, curves))
@@ -225,8 +233,8 @@ def test_losses_are_those_of_the_predictions(motifs):
 
 def test_without_early_stopping_the_last_epoch_counts(motifs):
     graphs, y = motifs
-    parameters = {**QUICK, "max_epochs": 12, "lr": 0.05, "early_stopping": False}
-    classifier = LoFIClassifier(**parameters, n_members=4).fit(graphs, y)
+    parameters = {**QUICK, "max_epochs": 12, "lr": 0.05, "early_stopping": False, "n_members": 4}
+    classifier = LoFIClassifier(**parameters).fit(graphs, y)
     parts = cross_parts(y, 0.1, 4, classifier._seed)
     for member, part in zip(classifier.members_, parts, strict=True):
         expected = member.predict_proba(graphs[part])

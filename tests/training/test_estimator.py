@@ -83,7 +83,9 @@ def test_the_validation_part_is_stratified(monkeypatch):
 
     monkeypatch.setattr(sklofi.training._estimator, "split_validation", spy)
     for seed in range(10):
-        LoFIClassifier(max_epochs=1, validation_fraction=0.2, random_state=seed).fit(graphs, y)
+        LoFIClassifier(
+            n_members=1, counts=False, max_epochs=1, validation_fraction=0.2, random_state=seed
+        ).fit(graphs, y)
     np.testing.assert_allclose(strata, [[10, 2]] * 10, atol=1)
 
 

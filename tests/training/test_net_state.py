@@ -8,7 +8,14 @@ from sklofi._storage import encode
 from sklofi.nn import LoFINetwork
 from sklofi.training._net_state import check_architecture, net_state, restore_net
 
-QUICK = {"n_layers": 3, "n_masks": 2, "n_words": 2, "max_epochs": 2}
+QUICK = {
+    "n_members": 1,
+    "counts": False,
+    "n_layers": 3,
+    "n_masks": 2,
+    "n_words": 2,
+    "max_epochs": 2,
+}
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,15 @@ from sklofi.training._relation_encoder import RelationEncoder
 
 pytestmark = pytest.mark.filterwarnings("ignore:The edges of X differ", "ignore:No edge has")
 
-SETTINGS = {"max_epochs": 1, "n_layers": 2, "n_masks": 2, "n_words": 3, "early_stopping": False}
+SETTINGS = {
+    "n_members": 1,
+    "counts": False,
+    "max_epochs": 1,
+    "n_layers": 2,
+    "n_masks": 2,
+    "n_words": 3,
+    "early_stopping": False,
+}
 SEES_ALL = {"edge_label": "bond", "edge_weight": "weight", "edge_features": "length"}
 
 

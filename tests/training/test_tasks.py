@@ -67,6 +67,16 @@ def test_class_weights_may_change_in_a_warm_start(larger_motifs):
         by_class.set_params(class_weight="balanced").fit([graphs[i] for i in only], y[only])
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_decisions_are_log_odds(larger_motifs, n_classes):
+    graphs, _ = larger_motifs
+    classifier = LoFIClassifier(**QUICK).fit(graphs, np.arange(len(graphs)) % n_classes)
+    logarithms = np.log(classifier.predict_proba(graphs))
+    expected = logarithms[:, 1] - logarithms[:, 0] if n_classes == 2 else logarithms
+    assert_allclose(classifier.decision_function(graphs), expected, rtol=1e-10, atol=1e-12)
+    assert_array_equal(classifier.predict(graphs), logarithms.argmax(axis=1))
+
+
 def test_partial_fit_takes_classes_in_parts(larger_motifs):
     graphs, y = larger_motifs
     classifier = LoFIClassifier(**QUICK)
@@ -79,7 +89,7 @@ def test_partial_fit_takes_classes_in_parts(larger_motifs):
     with pytest.raises(ValueError, match=r"classes \[5\], which are not among"):
         classifier.partial_fit(graphs, np.where(y == 1, 5, 0))
     with pytest.raises(ValueError, match="needs all of y at once"):
-        LoFIClassifier(class_weight="balanced").partial_fit(graphs, y)
+        LoFIClassifier(n_members=1, counts=False, class_weight="balanced").partial_fit(graphs, y)
 
 
 # Numbers
