@@ -5,6 +5,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from display_helpers import QUICK, disc_colors, letters, outlines, svg_of
+from matplotlib.collections import EllipseCollection
 from related_outputs import bonded_graphs
 from sklearn.utils import Bunch
 
@@ -156,3 +157,70 @@ def test_bonds_of_molecules_of_similar_size_are_equally_long():
     display.figure_.canvas.draw()
     scales = [ax.transData.get_matrix()[0, 0] for ax in display.ax_]
     assert np.allclose(scales, scales[0])
+
+
+@pytest.fixture(scope="module")
+def chemist():
+    pytest.importorskip("rdkit")
+    return LoFIClassifier(**QUICK).fit(SMILES, np.arange(16) % 2)
+
+
+def test_smiles_and_molecules_are_drawn_with_their_atoms_and_bonds(chemist):
+    Chem = pytest.importorskip("rdkit.Chem")
+    of_atoms, of_bonds = node_attribution(chemist, SMILES), edge_attribution(chemist, SMILES)
+    molecules = [Chem.MolFromSmiles(smiles) for smiles in SMILES]
+    for X in (SMILES, molecules):
+        display = AttributionDisplay.from_estimator(chemist, X, np.arange(16) % 2)
+        scale = display.colorbar_.cmap, display.colorbar_.norm
+        for i, ax in enumerate(display.ax_):
+            assert np.allclose(disc_colors(ax), colors_of(scale, of_atoms.attributions[i]))
+            if molecules[i].GetNumBonds() == 0:
+                assert outlines(ax) == []
+                continue
+            bands = ax.collections[0]
+            assert np.allclose(bands.get_facecolor(), colors_of(scale, of_bonds.attributions[i]))
+            for path, (start, end) in zip(bands.get_paths(), of_bonds.edges[i], strict=True):
+                # The middle of the band is the middle between the two atoms of the bond.
+                atoms = atom_places(ax)
+                assert molecules[i].GetBondBetweenAtoms(int(start), int(end))
+                assert np.allclose(path.vertices[:4].mean(axis=0), atoms[[start, end]].mean(axis=0))
+    aspirin, salt = letters(display.ax_[0]), letters(display.ax_[11])
+    assert sorted(aspirin) == ["O", "O", "O", "OH"]
+    assert sorted(salt) == ["Cl\N{MINUS SIGN}", "Na+"]
+    assert len(svg_of(display.figure_)) < 16 * 50_000
+
+
+def colors_of(scale, values):
+    cmap, norm = scale
+    return cmap(norm(values))
+
+
+def atom_places(ax):
+    (discs,) = [artist for artist in ax.collections if isinstance(artist, EllipseCollection)]
+    return discs.get_offsets()
+
+
+def test_molecules_are_drawn_as_they_were_read():
+    pytest.importorskip("rdkit")
+    X = GraphSet.from_molecules(SMILES, explicit_hydrogens=True, fragments="largest")
+    classifier = LoFIClassifier(**QUICK).fit(X, np.arange(16) % 2)
+    display = AttributionDisplay.from_estimator(classifier, ["CO", "[Na+].CC(=O)[O-]"])
+    assert sorted(letters(display.ax_[0])) == ["H", "H", "H", "H", "O"]
+    assert len(atom_places(display.ax_[0])) == 6
+    assert sorted(letters(display.ax_[1])) == ["H", "H", "H", "O", "O\N{MINUS SIGN}"]
+
+
+def test_bonds_have_colors_by_default_only_where_they_can_be_explained(chemist):
+    far = LoFIClassifier(**QUICK, radius=2).fit(SMILES, np.arange(16) % 2)
+    assert AttributionDisplay.from_estimator(far, SMILES[:1]).edge_attributions is None
+    display = AttributionDisplay.from_estimator(chemist, SMILES[:1], edges=False)
+    assert display.edge_attributions is None
+    graphs = GraphSet.from_molecules(SMILES[:1])  # which have no molecules anymore
+    display = AttributionDisplay.from_estimator(chemist, graphs)
+    assert display.edge_attributions is None
+    assert "CH3" in letters(display.ax_[0])
+
+
+def test_what_is_no_molecule_is_refused_by_its_row(chemist):
+    with pytest.raises(ValueError, match="C1CC"):
+        AttributionDisplay.from_estimator(chemist, ["CCO", "C1CC"])
