@@ -16,11 +16,16 @@ INK = "0.1"
 
 
 def add_outlines(ax: Any, outlines: Sequence[Any], colors: Any = INK, zorder: float = 2) -> None:
-    """Fill polygons, with a hair line around them, so that they can be seen at every size."""
-    from matplotlib.collections import PolyCollection
+    """Fill polygons, with a hair line around them, so that they can be seen at every size.
 
-    collection = PolyCollection(
-        list(outlines),
+    Those of one color are one path, which makes files smaller.
+    """
+    from matplotlib.collections import PathCollection
+    from matplotlib.path import Path
+
+    paths = [Path(_close(outline), closed=True) for outline in outlines]
+    collection = PathCollection(
+        [Path.make_compound_path(*paths)] if isinstance(colors, str) else paths,
         facecolors=colors,
         edgecolors="face",
         linewidths=0.25,
@@ -29,6 +34,14 @@ def add_outlines(ax: Any, outlines: Sequence[Any], colors: Any = INK, zorder: fl
         zorder=zorder,
     )
     ax.add_collection(collection, autolim=False)
+
+
+def _close(outline: Any) -> NDArray[np.float64]:
+    """Return a closed polygon that turns left, so that those which overlap do not cancel out."""
+    x, y = outline.T
+    area = np.dot(x, np.roll(y, -1)) - np.dot(y, np.roll(x, -1))
+    corners = outline if area >= 0 else outline[::-1]
+    return np.concatenate([corners, corners[:1]])
 
 
 def add_discs(ax: Any, centers: Any, radius: float, colors: Any, zorder: float = 3) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -52,7 +53,7 @@ def layout(n_nodes: int, edges: Any) -> Points:
     members = [np.flatnonzero(part_of == part) for part in range(n_parts)]
     for nodes in members:
         positions[nodes] = _lie_flat(_place_connected(matrix[nodes][:, nodes]))
-    _stand_in_rows(positions, members)
+    stand_in_rows(positions, members)
     return positions
 
 
@@ -122,9 +123,10 @@ def _lie_flat(places: Points) -> Points:
     return np.pad(centered @ axes.T, ((0, 0), (0, 2 - len(axes))))
 
 
-def _stand_in_rows(positions: Points, parts: list[NDArray[np.int64]]) -> None:
+def stand_in_rows(positions: Points, parts: Sequence[Any], room: float = ROOM) -> None:
     """Move parts side by side, the largest first, into rows of about the same width."""
-    sizes = np.array([np.ptp(positions[nodes], axis=0) + ROOM for nodes in parts]).reshape(-1, 2)
+    parts = [np.asarray(part) for part in parts]
+    sizes = np.array([np.ptp(positions[nodes], axis=0) + room for nodes in parts]).reshape(-1, 2)
     width = max(sizes[:, 0].max(initial=0), np.sqrt(1.3 * sizes.prod(axis=1).sum()))
     rows: list[list[int]] = []
     free = 0.0

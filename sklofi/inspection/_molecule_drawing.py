@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sklofi.inspection._canvas import add_discs, add_letters, add_outlines
+from sklofi.inspection._layout import stand_in_rows
 from sklofi.inspection._letters import box, moved, outline
 from sklofi.inspection._strokes import (
     AROMATIC,
@@ -30,6 +31,7 @@ BAND = 0.3  # width of a colored bond
 CAPITAL = 0.36  # height of a letter
 SMALL = 0.68  # of indices, relative to letters
 WRITTEN_LAST = {8, 9, 16, 17, 34, 35, 52, 53}  # as in H2O and HCl, unlike CH4 and NH3
+ROOM = 1.5  # between parts that are not connected
 MINUS = "\N{MINUS SIGN}"
 MARGIN = 0.07  # between a letter and the end of a bond
 
@@ -56,6 +58,8 @@ class MoleculeDrawing:
     def __init__(self, molecule: Any) -> None:
         self.molecule = _prepared(molecule)
         self.positions = _positions(self.molecule)
+        if not _has_positions(molecule) and len(parts := _fragments(molecule)) > 1:
+            stand_in_rows(self.positions, parts, ROOM)
         self.labels = self._make_labels()
 
     @property
@@ -197,13 +201,24 @@ def _prepared(molecule: Any) -> Any:
     molecule = Chem.Mol(molecule)
     molecule.UpdatePropertyCache(strict=False)
     Chem.FastFindRings(molecule)
-    if not molecule.GetNumConformers() or molecule.GetConformer().Is3D():
+    if not _has_positions(molecule):
         rdDepictor.Compute2DCoords(molecule)
         rdDepictor.StraightenDepiction(molecule)
     # If that is not possible, aromatic bonds are drawn as such.
     Chem.KekulizeIfPossible(molecule, clearAromaticFlags=True)
     Chem.WedgeMolBonds(molecule, molecule.GetConformer())
     return molecule
+
+
+def _has_positions(molecule: Any) -> bool:
+    """Return whether a molecule was drawn before."""
+    return bool(molecule.GetNumConformers()) and not molecule.GetConformer().Is3D()
+
+
+def _fragments(molecule: Any) -> Any:
+    from rdkit import Chem
+
+    return Chem.GetMolFrags(molecule)
 
 
 def _positions(molecule: Any) -> NDArray[np.float64]:

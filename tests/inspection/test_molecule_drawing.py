@@ -171,3 +171,12 @@ def test_unusual_molecules_are_drawn_within_their_extent(smiles):
     parts = [part for bond in drawing.molecule.GetBonds() for part in drawing._bond(bond)]
     parts += [corners for label in drawing.labels.values() for corners in label.boxes]
     assert (np.concatenate(parts) >= low).all() and (np.concatenate(parts) <= high).all()
+
+
+def test_parts_of_salts_do_not_overlap():
+    drawing = drawing_of("[Na+].[Cl-].CC(=O)[O-].[NH4+]")
+    boxes = [label.boxes for label in drawing.labels.values()]
+    for i, of_label in enumerate(boxes):
+        for low, high in of_label:
+            for other_low, other_high in (corners for other in boxes[:i] for corners in other):
+                assert ((low > other_high) | (other_low > high)).any()

@@ -2,7 +2,7 @@
 
 import io
 
-from matplotlib.collections import EllipseCollection, PolyCollection
+from matplotlib.collections import EllipseCollection, PathCollection
 from matplotlib.patches import PathPatch
 
 QUICK = {
@@ -26,9 +26,12 @@ def letters(ax):
 
 
 def outlines(ax):
-    """For each collection of polygons, from the back to the front, the polygons."""
-    found = [artist for artist in ax.collections if isinstance(artist, PolyCollection)]
-    return [artist.get_paths() for artist in sorted(found, key=lambda artist: artist.zorder)]
+    """For each collection of outlines, from the back to the front, their closed polygons."""
+    found = [artist for artist in ax.collections if isinstance(artist, PathCollection)]
+    return [
+        [polygon for path in artist.get_paths() for polygon in path.to_polygons()]
+        for artist in sorted(found, key=lambda artist: artist.zorder)
+    ]
 
 
 def disc_colors(ax):
