@@ -64,7 +64,7 @@ class SearchedKernel:
 
 METHODS: dict[str, Callable[[int], Any]] = {
     "LoFI, one network": lambda seed: LoFIClassifier(n_members=1, counts=False, random_state=seed),
-    "LoFI": lambda seed: LoFIClassifier(n_members="auto", counts=True, random_state=seed),
+    "LoFI": lambda seed: LoFIClassifier(random_state=seed),
     "WL-OA, searched": lambda seed: SearchedKernel("wl-oa", seed),
     "WL, searched": lambda seed: SearchedKernel("wl", seed),
     "Fingerprint": lambda seed: FingerprintClassifier(random_state=seed),

@@ -38,12 +38,12 @@ _, spectral_radius = load_graph_atlas(target="spectral_radius")
 # Weisfeiler-Lehman kernel on the same folds; ``compare`` tests whether a difference is
 # significant.
 classifiers = {
-    "LoFI": LoFIClassifier(max_epochs=30, random_state=0),
+    "LoFI": LoFIClassifier(max_epochs=10, random_state=0),
     "WL-kernel SVM": GraphKernelSVC(kernel="wl"),
     "constant": DummyClassifier(),
 }
 regressors = {
-    "LoFI": LoFIRegressor(max_epochs=30, random_state=0),
+    "LoFI": LoFIRegressor(max_epochs=10, random_state=0),
     "WL-kernel SVM": GraphKernelSVR(kernel="wl"),
     "constant": DummyRegressor(),
 }

@@ -44,7 +44,9 @@ training, test = slice(300), slice(300, None)
 # %%
 # A small network with few masks is easier to read than a large one, in which many masks share
 # the work. Bonds are the attribute "label" of edges, which is read by default.
-classifier = LoFIClassifier(n_layers=1, n_masks=4, max_epochs=400, random_state=0)
+classifier = LoFIClassifier(
+    n_layers=1, n_masks=4, n_members=1, counts=False, max_epochs=400, patience=30, random_state=0
+)
 classifier.fit(graphs[training], y[training])
 print(f"accuracy on 100 unseen graphs: {classifier.score(graphs[test], y[test]):.2f}")
 

@@ -33,7 +33,7 @@ for motif in motifs:
 def search_on(client):
     graphs, y = make_motif_graphs(120, motifs=motifs, n_nodes=12, random_state=0)
     X = GraphSet.from_networkx(graphs)
-    lofi = LoFIClassifier(n_layers=2, max_epochs=15, random_state=0)
+    lofi = LoFIClassifier(n_layers=2, n_members=1, max_epochs=15, random_state=0)
     grid = {"n_masks": [2, 4, 8], "lr": [0.003, 0.01, 0.03]}
     with on_cluster(client):
         return GridSearchCV(lofi, grid, cv=2).fit(X, y)

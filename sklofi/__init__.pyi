@@ -16,6 +16,7 @@ from .baselines import FingerprintClassifier as FingerprintClassifier
 from .baselines import FingerprintRegressor as FingerprintRegressor
 from .comparison import compare as compare
 from .graphs import GraphSet as GraphSet
+from .graphs import MoleculesToGraphs as MoleculesToGraphs
 from .kernels import GraphKernelSVC as GraphKernelSVC
 from .kernels import GraphKernelSVR as GraphKernelSVR
 from .kernels import WLVectorizer as WLVectorizer

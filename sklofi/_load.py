@@ -51,4 +51,6 @@ def load(path: str | os.PathLike[str]) -> Any:
             estimator_class = getattr(room, name)
             if isinstance(estimator_class, type) and issubclass(estimator_class, SavedEstimator):
                 return estimator_class.load(path)
+    if name == "GraphSet":
+        raise ValueError(f"{os.fspath(path)} holds a GraphSet; read it with GraphSet.load.")
     raise ValueError(f"{os.fspath(path)} holds a {shorten(name)}, which is no estimator of sklofi.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
@@ -33,7 +33,7 @@ from sklofi.training._encoding import EdgeEncoder, NodeEncoder
 from sklofi.training._estimator import NetworkEstimator
 from sklofi.training._relation_encoder import RelationEncoder
 from sklofi.training._tasks import NetworkClassifier, NetworkRegressor
-from sklofi.training._training_parameters import members, with_counts
+from sklofi.training._training_parameters import members, patience_of, with_counts
 
 # About how many numbers an intermediate array has in prediction (16 MiB); see BatchLoader.
 PREDICTION_SIZE = 2**22
@@ -48,6 +48,26 @@ REFERENCES = """\
 .. [1] L. Bicciato, L. Cosmo, G. Minello, L. Rossi, A. Torsello, "GNN-LoFI: a Novel
    Graph Neural Network through Localized Feature-based Histogram Intersection",
    Pattern Recognition, 2024."""
+
+
+# The network and the training of the publication, which searches sizes, radius and dropout. How
+# many epochs it waits before it stops is not said there.
+PUBLISHED: dict[str, Any] = {
+    "distances": False,
+    "edge_label": None,
+    "max_ring": 0,
+    "kernel": "l1",
+    "pooling": "sum",
+    "readout": "all",
+    "lr": 0.001,
+    "batch_size": 32,
+    "weight_decay": 0.0,
+    "max_epochs": 2000,
+    "patience": 100,
+    "validation_fraction": 0.1,
+    "n_members": 1,
+    "counts": False,
+}
 
 
 class BaseLoFI(ReadsEdgeLabels, ReadsEdgeWeights, ReadsEdgeFeatures, NetworkEstimator):
@@ -97,6 +117,7 @@ class BaseLoFI(ReadsEdgeLabels, ReadsEdgeWeights, ReadsEdgeFeatures, NetworkEsti
         SHARE,
         default=0.0,
     )
+    patience: int = patience_of(default=15)
     n_members: int | str = members(default="auto")
     counts: bool = with_counts(default=True)
 
@@ -111,6 +132,26 @@ class BaseLoFI(ReadsEdgeLabels, ReadsEdgeWeights, ReadsEdgeFeatures, NetworkEsti
         "edge_features": None,
         "_relation_encoder": None,
     }
+
+    @classmethod
+    def published(cls, **parameters: Any) -> Self:
+        """Make an estimator with the network and the training of the publication [1]_.
+
+        A single network that sees no relations, trained for at most 2000 epochs with a learning
+        rate of 0.001. Two things remain as they are here: masks start at nodes and egonets of
+        the training graphs, and weights are averaged over the last steps.
+
+        Parameters
+        ----------
+        **parameters : dict
+            Parameters with other values, such as ``n_layers=3``.
+
+        Returns
+        -------
+        estimator : object
+            The estimator, which is not fitted.
+        """
+        return cls(**{**PUBLISHED, **parameters})
 
     @classmethod
     def _more_sections(cls) -> dict[str, str]:
@@ -221,7 +262,10 @@ class LoFIClassifier(NetworkClassifier, BaseLoFI):
     """Classifier of graphs by localized feature-based histogram intersection.
 
     GNN-LoFI [1]_ compares the neighborhood of every node with learned histograms of
-    node features; see :class:`sklofi.nn.LoFILayer` for the formula.
+    node features; see :class:`sklofi.nn.LoFILayer` for the formula. By default several
+    networks predict together, with a linear machine on counts of colors beside them;
+    ``n_members=1, counts=False`` trains a single network, and :meth:`published` that of the
+    publication.
 
     See Also
     --------
@@ -232,7 +276,7 @@ class LoFIClassifier(NetworkClassifier, BaseLoFI):
     >>> from sklofi import LoFIClassifier
     >>> from sklofi.datasets import make_motif_graphs
     >>> graphs, y = make_motif_graphs(120, random_state=0)
-    >>> classifier = LoFIClassifier(max_epochs=30, random_state=0)
+    >>> classifier = LoFIClassifier(max_epochs=10, random_state=0)
     >>> classifier.fit(graphs[:100], y[:100]).score(graphs[100:], y[100:])
     1.0
     """
@@ -243,7 +287,10 @@ class LoFIRegressor(NetworkRegressor, BaseLoFI):
 
     GNN-LoFI [1]_ compares the neighborhood of every node with learned histograms of
     node features; see :class:`sklofi.nn.LoFILayer` for the formula. The target is
-    standardized inside, so its scale does not matter; it may have several columns.
+    standardized inside, so its scale does not matter; it may have several columns. By
+    default several networks predict together, with a linear machine on counts of colors
+    beside them; ``n_members=1, counts=False`` trains a single network, and :meth:`published`
+    that of the publication.
 
     See Also
     --------

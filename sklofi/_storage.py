@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import mmap
 import os
 import secrets
 import warnings
@@ -24,14 +25,13 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import safetensors.numpy
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from safetensors import SafetensorError, deserialize
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from sklofi._messages import shorten
+from sklofi._messages import shorten, show
 from sklofi.graphs._molecule_options import MoleculeOptions
 
 Arrays = dict[str, NDArray[Any]]
@@ -54,6 +54,9 @@ LEFT_OUT = frozenset({"callbacks", "memory", "n_jobs"})
 
 # Attributes in which scikit-learn holds settings of an estimator; no file may set them.
 BOOKKEEPING = frozenset({"_metadata_request", "_skl_callbacks"})
+
+# What safetensors reads at most before the arrays.
+LARGEST_HEADER = 100_000_000
 
 # An array of texts takes as much memory for each as for the longest. All of them together may
 # take so many bytes for each byte of the file.
@@ -181,9 +184,14 @@ def write_file(path: str | os.PathLike[str], description: Any, arrays: Arrays) -
     arrays = {name: np.asarray(array, order="C") for name, array in arrays.items()}
     head = {"format": FORMAT, "versions": _versions(), **description}
     text = json.dumps(head, allow_nan=False)
-    metadata = {"sklofi": text, "checksum": _checksum(text, arrays)}
-    content = safetensors.numpy.save(arrays, metadata)
-    if is_out_of_proportion(head, len(content)):
+    header = _make_header(arrays, {"sklofi": text, "checksum": _checksum(text, arrays)})
+    if len(header) > LARGEST_HEADER:
+        raise ValueError(
+            f"This cannot be saved: its description has {len(header):,} bytes, and safetensors"
+            f" allows {LARGEST_HEADER:,}. Use numbers or texts as names, and fewer labels."
+        )
+    n_bytes = len(header) + sum(array.nbytes for array in arrays.values())
+    if is_out_of_proportion(head, n_bytes):
         raise ValueError(
             "This cannot be saved: an array of texts takes as much memory for each as for the"
             " longest, and here one is far longer than the others. Use shorter names of classes."
@@ -198,7 +206,9 @@ def write_file(path: str | os.PathLike[str], description: Any, arrays: Arrays) -
     temporary = f"{target}.{secrets.token_hex(4)}.tmp"
     try:
         with open(temporary, "xb") as file:
-            file.write(content)
+            file.write(header)
+            for name in _stored_order(arrays):
+                file.write(arrays[name].reshape(-1).view(np.uint8).data)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, target)
@@ -210,12 +220,33 @@ def write_file(path: str | os.PathLike[str], description: Any, arrays: Arrays) -
 
 def read_file(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
     """Return the description and the arrays of a file, if this library has written it."""
-    content = Path(path).read_bytes()
+    return _read(path, Path(path).read_bytes(), _read_arrays)
+
+
+def map_file(path: str | os.PathLike[str]) -> tuple[dict[str, Any], Arrays]:
+    """Return the same as :func:`read_file`, with arrays that the system reads when needed.
+
+    The file has to stay as it is: it may be replaced or removed, but not be written to.
+    """
+    with open(path, "rb") as file:
+        if os.fstat(file.fileno()).st_size == 0:  # which cannot be mapped
+            return _read(path, b"", _read_arrays)
+        content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    # Not as the map itself: joblib would take arrays in it for files that its workers can open
+    # by their names, though these may have been replaced.
+    return _read(path, memoryview(content), _map_arrays)
+
+
+def _read(
+    path: str | os.PathLike[str],
+    content: bytes | memoryview,
+    read_arrays: Callable[[Any], Arrays],
+) -> tuple[dict[str, Any], Arrays]:
     name = os.fspath(path)
     try:
-        arrays = _read_arrays(content)
+        arrays = read_arrays(content)
         n_header = int.from_bytes(content[:8], "little")
-        metadata = json.loads(content[8 : 8 + n_header]).get("__metadata__") or {}
+        metadata = json.loads(bytes(content[8 : 8 + n_header])).get("__metadata__") or {}
     except (SafetensorError, *DAMAGE) as error:
         raise ValueError(
             f"{name} is not a file that sklofi has saved, or it is damaged or incomplete"
@@ -310,21 +341,23 @@ def encode(value: Any, place: str, arrays: Arrays, classes: tuple[type, ...] = (
     if kind in classes:
         return {KIND: kind.__name__, "value": encode_member(_get_state(value), kind.__name__)}
     raise TypeError(
-        f"{value!r} ({place}) cannot be saved, because it is of the type {kind.__name__}: only"
+        f"{show(value)} ({place}) cannot be saved, because it is of the type {kind.__name__}: only"
         " numbers, texts, bytes, tuples and the like can be read back without running code."
         " Use such values, or joblib.dump for a file that only you will read."
     )
 
 
-def decode(value: Any, arrays: Arrays, classes: tuple[type, ...] = ()) -> Any:
+def decode(
+    value: Any, arrays: Arrays, classes: tuple[type, ...] = (), copy_arrays: bool = True
+) -> Any:
     """Return the value that :func:`encode` has turned into JSON.
 
     Arrays are taken out of `arrays`: each stands in one place, or a description could ask for
-    any number of copies.
+    any number of copies. Copies may be written to.
     """
 
     def decode_member(member: Any) -> Any:
-        return decode(member, arrays, classes)
+        return decode(member, arrays, classes, copy_arrays)
 
     if isinstance(value, list):
         return [decode_member(member) for member in value]
@@ -356,7 +389,8 @@ def decode(value: Any, arrays: Arrays, classes: tuple[type, ...] = ()) -> Any:
                 raise TypeError("expected texts in an array of texts")
             return np.array(content, dtype=str).reshape(value["shape"])
         case "array":
-            return arrays.pop(content).copy()  # which may be written to
+            array = arrays.pop(content)
+            return array.copy() if copy_arrays else array
         case "numpy" if value["dtype"] == "str" and type(content) is str:
             return np.str_(content)
         case "numpy":
@@ -390,6 +424,7 @@ ARRAY_TYPES: dict[str, type[np.generic]] = {
     **{"U8": np.uint8, "U16": np.uint16, "U32": np.uint32, "U64": np.uint64},
     **{"F16": np.float16, "F32": np.float32, "F64": np.float64},
 }
+TYPE_NAMES = {kind: name for name, kind in ARRAY_TYPES.items()}
 STORED_DTYPES = [np.dtype(kind) for kind in ARRAY_TYPES.values()]
 SCALARS: dict[str, Callable[[Any], Any]] = {dtype.name: dtype.type for dtype in STORED_DTYPES}
 
@@ -399,6 +434,55 @@ def _read_arrays(content: bytes) -> Arrays:
         name: np.frombuffer(array["data"], ARRAY_TYPES[array["dtype"]]).reshape(array["shape"])
         for name, array in deserialize(content)  # type: ignore[no-untyped-call]
     }
+
+
+def _map_arrays(content: memoryview) -> Arrays:
+    """Return the arrays of a file without copying them, if its header fits to its size.
+
+    safetensors itself reads arrays from bytes only.
+    """
+    n_header = int.from_bytes(content[:8], "little")
+    if n_header > min(LARGEST_HEADER, len(content) - 8):
+        raise ValueError("the header is longer than the file")
+    header = json.loads(bytes(content[8 : 8 + n_header]))
+    data = content[8 + n_header :]
+    arrays: Arrays = {}
+    begin = 0
+    parts = {name: part for name, part in header.items() if name != "__metadata__"}
+    for name, part in sorted(parts.items(), key=lambda item: item[1]["data_offsets"]):
+        kind, shape, (start, end) = ARRAY_TYPES[part["dtype"]], part["shape"], part["data_offsets"]
+        n_bytes = np.dtype(kind).itemsize
+        for length in shape:
+            if type(length) is not int or length < 0:
+                raise ValueError("a shape is not one of numbers")
+            n_bytes *= length
+        if start != begin or end - start != n_bytes or end > len(data):  # gaps and overlaps
+            raise ValueError("the arrays do not fill the file")
+        arrays[name] = np.frombuffer(data[start:end], kind).reshape(shape)
+        begin = end
+    if begin != len(data):
+        raise ValueError("the arrays do not fill the file")
+    return arrays
+
+
+def _make_header(arrays: Arrays, metadata: dict[str, str]) -> bytes:
+    """Return what comes before the arrays: the length of a description, and the description."""
+    header: dict[str, Any] = {"__metadata__": metadata}
+    begin = 0
+    for name in _stored_order(arrays):
+        array = arrays[name]
+        end = begin + array.nbytes
+        kind = TYPE_NAMES[array.dtype.type]
+        header[name] = {"dtype": kind, "shape": list(array.shape), "data_offsets": [begin, end]}
+        begin = end
+    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-len(text) % 8)  # so that arrays are aligned
+    return len(text).to_bytes(8, "little") + text
+
+
+def _stored_order(arrays: Arrays) -> list[str]:
+    """Return the names of arrays as they follow each other: those of long numbers first."""
+    return sorted(arrays, key=lambda name: (-arrays[name].itemsize, name))
 
 
 def _get_state(value: Any) -> dict[str, Any]:
@@ -468,7 +552,7 @@ def _checksum(text: str, arrays: Arrays) -> str:
     digest = hashlib.sha256(text.encode())
     for name, array in sorted(arrays.items()):
         digest.update(f"{name} {array.dtype} {array.shape}".encode())
-        digest.update(array.tobytes())
+        digest.update(np.ascontiguousarray(array).reshape(-1).view(np.uint8).data)
     return digest.hexdigest()
 
 

@@ -21,7 +21,7 @@ SHARED = {
 # The road of the data: from each room, the rooms that it may import. The shared modules import
 # no room but graphs, so that rooms which come after it may import them.
 ARROWS = {
-    "graphs": {"_messages"},
+    "graphs": {"_messages", "_parameters", "_storage"},  # for a transformer, and for files
     "egonets": {"graphs", "_memory"},
     "nn": set(),  # torch alone
     "kernels": {"graphs", "egonets", *SHARED},

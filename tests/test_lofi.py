@@ -18,6 +18,27 @@ from sklofi.nn import LoFINetwork
 # Learning
 
 
+def test_the_published_training_is_that_of_the_paper(larger_motifs):
+    graphs, y = larger_motifs
+    published = LoFIClassifier.published(n_layers=3, random_state=0)
+    assert {name: published.get_params()[name] for name in ("lr", "batch_size", "max_epochs")} == {
+        "lr": 0.001,
+        "batch_size": 32,
+        "max_epochs": 2000,
+    }
+    assert published.early_stopping and published.validation_fraction == pytest.approx(1 / 10)
+    published.set_params(max_epochs=2).fit(graphs, y)
+    assert len(published.members_) == 1 and published.counts_ is None
+    assert "n_relations" not in published.net_.get_params_for("module")
+    assert all("offset" not in name for name, _ in published.module_.named_parameters())
+    assert LoFIRegressor.published().loss == "absolute_error"
+
+
+def test_parameters_of_the_published_network_can_be_changed():
+    assert LoFIClassifier.published(lr=0.01, max_ring=6).get_params()["lr"] == 0.01
+    assert LoFIClassifier.published(max_ring=6).get_params()["max_ring"] == 6
+
+
 def test_classifier_learns_planted_motifs():
     graphs, y = make_motif_graphs(300, random_state=1)
     classifier = LoFIClassifier(random_state=0).fit(graphs[:200], y[:200])

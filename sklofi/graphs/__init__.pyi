@@ -1,1 +1,2 @@
 from ._graph_set import GraphSet as GraphSet
+from ._molecule_transformer import MoleculesToGraphs as MoleculesToGraphs

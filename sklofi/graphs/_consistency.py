@@ -34,9 +34,12 @@ def _have_right_sizes(graphs: GraphSet) -> bool:
         and _have_nodes(graphs)
         and bool((edges[1:] >= edges[:-1]).all())
         and nodes[-1] == len(edges) - 1
-        and all(a is None or len(a) == nodes[-1] for a in (graphs.label_ids, graphs.features))
+        and (graphs.label_ids is None or len(graphs.label_ids) == nodes[-1])
         and all(a is None or len(a) == edges[-1] for a in (graphs.neighbors, graphs.edge_label_ids))
         and graphs.directed.shape == (len(graphs),)
+        and graphs.directed.dtype == bool
+        and _are_floats(graphs.features, int(nodes[-1]), n_dims=2)
+        and (graphs.node_names is None or graphs.node_names.shape == (nodes[-1],))
         and _are_floats(graphs.edge_weights, int(edges[-1]), n_dims=1)
         and _are_floats(graphs.edge_vectors, int(edges[-1]), n_dims=2)
     )
@@ -71,4 +74,7 @@ def _have_right_numbers(graphs: GraphSet) -> bool:
         and ((edge_ids >= 0) & (edge_ids < len(graphs.edge_labels))).all()
         and ((weights >= 0) & (weights < np.inf)).all()
         and np.isfinite(vectors).all()
+        and (graphs.features is None or np.isfinite(graphs.features).all())
+        and (graphs.label_ids is not None or not graphs.labels)
+        and (graphs.edge_label_ids is not None or not graphs.edge_labels)
     )

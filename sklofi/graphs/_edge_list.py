@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sklofi._messages import attempt, full_name, show
 from sklofi.graphs._arrays import NO_LABELS, GraphArrays, Numbered
 from sklofi.graphs._labels import DEFAULT_EDGE_LABEL, DEFAULT_NODE_LABEL, number_labels
+from sklofi.graphs._networkx import WEIGHT, warn_of_weight
 from sklofi.graphs._segments import offsets_of
 
 
@@ -59,6 +60,9 @@ def read_edge_list(
         node_label = None
     if not _has(edges, edge_label, DEFAULT_EDGE_LABEL):
         edge_label = None
+    is_read = WEIGHT in (columns.edge_label, columns.edge_weight, columns.edge_features)
+    if not is_read and WEIGHT in edges.columns and _differ(edges[WEIGHT]):
+        warn_of_weight(WEIGHT, f"Pass edge_weight={WEIGHT!r} to use it", stacklevel=4)
     names: dict[str, Hashable | None] = {
         "node_label": columns.node_label,
         "node_features": _as_name(columns.node_features),
@@ -284,3 +288,8 @@ def _number_column(
 
     ids, labels = number_labels(distinct, locate_first, name)
     return ids[codes], labels
+
+
+def _differ(column: Any) -> bool:
+    found = attempt(_factorize, [column])
+    return isinstance(found, Exception) or len(found[1]) > 1

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field, fields, replace
@@ -16,8 +17,10 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
+from sklofi._messages import attempt
 from sklofi.graphs._cache import TableCache
 from sklofi.graphs._consistency import is_consistent
+from sklofi.graphs._files import check_plain, damaged, load_fields, save_fields
 from sklofi.graphs._labels import DEFAULT_EDGE_LABEL, DEFAULT_NODE_LABEL
 from sklofi.graphs._lists import TABLES_ONLY
 from sklofi.graphs._molecule_options import MoleculeOptions
@@ -237,6 +240,65 @@ class GraphSet(GraphReaders):
         EdgeView([('a', 'b'), ('b', 'c')])
         """
         return list(self)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the graphs to a file, so that they are converted once.
+
+        The file holds arrays (safetensors) and a description (JSON), no pickles. It is
+        written beside the target and then moved over it, so that a crash leaves the former
+        file whole. Labels and names of nodes have to be plain values, such as numbers, texts
+        and tuples of them. Tables that are kept with the graphs are not saved.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Where to write. By convention the name ends with ``.safetensors``.
+        """
+        save_fields(self._data(), path)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> GraphSet:
+        """Read graphs from a file that :meth:`save` has written.
+
+        Arrays are mapped into memory: the system reads them when they are used, and
+        processes on one machine share them. The file may be replaced or removed meanwhile,
+        but not written to. Nothing is unpickled and no code from the file is run, whatever
+        is in it; what does not fit together is refused.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file.
+
+        Returns
+        -------
+        graphs : GraphSet
+            The graphs, equal in all fields to those that were saved.
+
+        Examples
+        --------
+        >>> import os, tempfile
+        >>> import networkx as nx
+        >>> from sklofi import GraphSet
+        >>> folder = tempfile.TemporaryDirectory()
+        >>> path = os.path.join(folder.name, "graphs.safetensors")
+        >>> GraphSet.from_networkx([nx.path_graph(3), nx.star_graph(4)]).save(path)
+        >>> GraphSet.load(path)
+        GraphSet(n_graphs=2, n_nodes=8)
+        """
+        data = load_fields(path)
+        graphs = attempt(cls._check_loaded, data)
+        if isinstance(graphs, Exception):
+            raise damaged(path, graphs) from graphs
+        return graphs
+
+    @classmethod
+    def _check_loaded(cls, data: dict[str, Any]) -> GraphSet:
+        """Return the graphs with fields from a file, if they are graphs."""
+        check_plain(data)
+        graphs = cls(**data)
+        graphs.check_arrays()
+        return graphs
 
     @property
     def shape(self) -> tuple[int]:

@@ -26,7 +26,7 @@ from sklofi.graphs._molecules import (
     read_molecules,
 )
 from sklofi.graphs._networkx import check_graph_list, read_networkx
-from sklofi.graphs._pyg import is_batch, is_pyg, read_pyg
+from sklofi.graphs._pyg import check_data_list, is_pyg, read_pyg
 from sklofi.graphs._scipy import read_scipy
 
 # Molecules are read in the default way, and a GraphSet is taken as it was made.
@@ -129,16 +129,10 @@ def _check_molecules(X: GraphSet, options: MoleculeOptions | str | None) -> None
 
 def find_reader(X: Any) -> Callable[..., dict[str, Any]]:
     """Return the reader of a list of graphs, by the type of the first."""
-    if is_batch(X):
-        raise TypeError("X is a torch_geometric Batch; pass X.to_data_list().")
-    for is_form in (_is_networkx, *(is_form for is_form, _ in READERS)):
-        check_not_single(X, is_form(X))
+    check_data_list(X)
+    check_not_single(X, isinstance(X, nx.Graph) or sp.issparse(X))
     first = as_list(X)[0]
     return next((read for is_form, read in READERS if is_form(first)), read_networkx)
-
-
-def _is_networkx(X: Any) -> bool:
-    return isinstance(X, nx.Graph)
 
 
 def original_graphs(X: Any, graphs: GraphSet) -> GraphSet | Sequence[nx.Graph]:

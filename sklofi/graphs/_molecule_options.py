@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from sklofi._messages import show
 
 # What the label of an atom, and of a bond, can be made of, in the order in which it is written.
@@ -33,14 +35,16 @@ class MoleculeOptions:
         parts = {"atom_label": ATOM_PARTS, "bond_label": BOND_PARTS}
         for name, known in parts.items():
             object.__setattr__(self, name, _check_parts(getattr(self, name), known, name))
-        if not isinstance(self.explicit_hydrogens, bool):
+        if not isinstance(self.explicit_hydrogens, (bool, np.bool_)):
             raise ValueError(
                 f"explicit_hydrogens has to be True or False, got {show(self.explicit_hydrogens)}."
             )
+        object.__setattr__(self, "explicit_hydrogens", bool(self.explicit_hydrogens))
         if not isinstance(self.fragments, str) or self.fragments not in FRAGMENTS:
             raise ValueError(
                 f"fragments has to be {_enumerate(FRAGMENTS)}, got {show(self.fragments)}."
             )
+        object.__setattr__(self, "fragments", str(self.fragments))  # not numpy's
 
     def describe_difference(self, other: MoleculeOptions) -> str:
         """Return the options in which another value differs, as an error names them."""
@@ -55,9 +59,7 @@ class MoleculeOptions:
 def check_on_invalid(value: Any) -> str:
     """Return what to do with molecules that cannot be read, if there is such a choice."""
     if not isinstance(value, str) or value not in ON_INVALID:
-        raise ValueError(
-            f"on_invalid has to be one of {_enumerate(ON_INVALID)}, got {show(value)}."
-        )
+        raise ValueError(f"on_invalid has to be {_enumerate(ON_INVALID)}, got {show(value)}.")
     return value
 
 

@@ -91,9 +91,9 @@ def _warn_of_unread(
         if is_unlabeled and not (kind == "node" and names["node_features"] is not None):
             others = [name for name in known_names(kind) if name not in read]
             advice = " (categories) or node_features= (numbers)" if kind == "node" else ""
-            warn_of_other_attributes(kind, others, advice)
+            warn_of_other_attributes(kind, others, advice, stacklevel=6)
     is_read = WEIGHT in [names[parameter] for parameter in WORDS]
     if not is_read and WEIGHT in known_names("edge"):
         values = [value for value in edge_values(WEIGHT) if value is not MISSING]
         if any(value != values[0] for value in values):
-            warn_of_weight(WEIGHT, f"Pass edge_weight={WEIGHT!r} to use it", stacklevel=5)
+            warn_of_weight(WEIGHT, f"Pass edge_weight={WEIGHT!r} to use it", stacklevel=6)

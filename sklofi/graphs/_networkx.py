@@ -225,7 +225,9 @@ def _warn_of_other_edge_attributes(
     warn_of_other_attributes("edge", names, advice="")
 
 
-def warn_of_other_attributes(kind: str, names: list[Hashable], advice: str) -> None:
+def warn_of_other_attributes(
+    kind: str, names: list[Hashable], advice: str, *, stacklevel: int = 5
+) -> None:
     """Warn that nodes or edges have attributes, though not the one that holds labels."""
     if names:
         warnings.warn(
@@ -233,5 +235,5 @@ def warn_of_other_attributes(kind: str, names: list[Hashable], advice: str) -> N
             f" alike, although they have {describe_names(names)}. Name the attribute to use with"
             f" {kind}_label={advice}, or pass {kind}_label=None to ignore them.",
             UserWarning,
-            stacklevel=5,
+            stacklevel=stacklevel,
         )

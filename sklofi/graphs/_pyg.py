@@ -16,8 +16,10 @@ from numpy.typing import NDArray
 from sklofi._messages import attempt, shorten, show
 from sklofi.graphs._arrays import NO_LABELS, GraphArrays, Numbered, check_type, number_integers
 from sklofi.graphs._labels import DEFAULT_EDGE_LABEL, DEFAULT_NODE_LABEL, number_labels
+from sklofi.graphs._lists import check_not_single
 from sklofi.graphs._networkx import warn_of_weight
 from sklofi.graphs._scipy import choose_directions, join_arrays
+from sklofi.graphs._segments import offsets_of
 
 # Where PyTorch Geometric keeps what nodes and edges have.
 NODE_ARRAY, EDGE_ARRAY, EDGE_WEIGHT = "x", "edge_attr", "edge_weight"
@@ -58,8 +60,7 @@ def read_pyg(
     if is_training:
         _warn_of_unread(columns, {edge_label, edge_weight, edge_features}, edge_labels)
     read = [edge_label, edge_weight, edge_features, EDGE_ARRAY, EDGE_WEIGHT]
-    kinds = [columns.get(name, "edge") for name in dict.fromkeys(read) if name is not None]
-    kind = _number_rows([values for values in kinds if values is not None], len(arrays.source))
+    kind = columns.number_edges([name for name in dict.fromkeys(read) if name is not None])
     is_directed = choose_directions(
         arrays, kind, directed, "torch_geometric.transforms.ToUndirected()"
     )
@@ -74,14 +75,16 @@ def read_pyg(
     return fields | {"directed": is_directed}
 
 
+def check_data_list(X: Any) -> None:
+    """Check that X is neither a single graph of PyTorch Geometric nor a batch."""
+    if _is_instance(X, "Batch"):
+        raise TypeError("X is a torch_geometric Batch; pass X.to_data_list().")
+    check_not_single(X, is_pyg(X))
+
+
 def is_pyg(graph: Any) -> bool:
     """Return whether something is one graph of PyTorch Geometric, without importing it."""
-    return _is_instance(graph, "Data") and not is_batch(graph)
-
-
-def is_batch(X: Any) -> bool:
-    """Return whether something is a Batch, which is one Data of several graphs."""
-    return _is_instance(X, "Batch")
+    return _is_instance(graph, "Data") and not _is_instance(graph, "Batch")
 
 
 def _is_instance(X: Any, name: str) -> bool:
@@ -112,6 +115,11 @@ class _Columns:
 
     def get(self, name: Hashable, kind: str) -> NDArray[Any] | None:
         """Return an attribute as an array of one or two dimensions, or None if no data have it."""
+        if isinstance(attempt(hash, name), Exception):
+            raise TypeError(
+                f"{kind}_label and the like name one attribute each, got {show(name)} of type"
+                f" {type(name).__name__}."
+            )
         if (kind, name) not in self._found:
             self._found[kind, name] = self._join(name, kind)
         return self._found[kind, name]
@@ -131,15 +139,33 @@ class _Columns:
             )
         return values
 
+    def number_edges(self, names: list[Hashable]) -> NDArray[np.int64]:
+        """Return numbers that are equal for edges of a graph with equal attributes.
+
+        Attributes that are not read may be missing in some graphs, or have the wrong size.
+        """
+        kind = np.zeros(len(self.arrays.source), np.int64)
+        for name in names:
+            values = attempt(self.get, name, "edge")
+            if isinstance(values, Exception):
+                bounds = offsets_of(self._n_items["edge"])
+                for graph, begin, end in zip(self.graphs, bounds[:-1], bounds[1:], strict=True):
+                    own = attempt(_convert, _attribute(graph, name))
+                    if not isinstance(own, Exception) and own.shape[:1] == (end - begin,):
+                        kind[begin:end] = _number_rows(kind[begin:end], own)
+            elif values is not None:
+                kind = _number_rows(kind, values)
+        return kind
+
+    def differ(self, name: str) -> bool:
+        """Return whether edges have different values of an attribute, as far as it can be read."""
+        values = attempt(self.get, name, "edge")
+        return isinstance(values, np.ndarray) and bool((values != values[:1]).any())
+
     def locate(self, kind: str) -> Any:
         return self.arrays.locate_node if kind == "node" else self.arrays.locate_edge
 
     def _join(self, name: Hashable, kind: str) -> NDArray[Any] | None:
-        if isinstance(attempt(hash, name), Exception):
-            raise TypeError(
-                f"{kind}_label and the like name one attribute each, got {show(name)} of type"
-                f" {type(name).__name__}."
-            )
         parts = [_attribute(graph, name) for graph in self.graphs]
         n_items = self._n_items[kind]
         lacking = [i for i, part in enumerate(parts) if part is None and n_items[i]]
@@ -246,7 +272,7 @@ def _read_edge_labels(
     """Return the labels of edges, and the name of the attribute that holds them."""
     if edge_label is None:
         return NO_LABELS, None
-    if edge_label == DEFAULT_EDGE_LABEL and columns.get(edge_label, "edge") is None:
+    if edge_label == DEFAULT_EDGE_LABEL:  # as an attribute of data, that of nodes
         values = None if EDGE_ARRAY in others else columns.get(EDGE_ARRAY, "edge")
         if values is None or not _are_categories(values):
             return NO_LABELS, edge_label
@@ -291,32 +317,25 @@ def _only_column(values: NDArray[Any] | None) -> NDArray[Any] | None:
     return values[:, 0] if is_column else values  # type: ignore[index]
 
 
-def _number_rows(columns: list[NDArray[Any]], n_rows: int) -> NDArray[np.int64]:
-    """Return numbers that are equal for equal rows of all columns."""
-    kind = np.zeros(n_rows, np.int64)
-    for values in columns:
-        for column in values.reshape(n_rows, -1).T:
-            ids = np.unique(column, return_inverse=True)[1].reshape(-1)
-            kind = np.unique(kind * (int(ids.max(initial=0)) + 1) + ids, return_inverse=True)[1]
-    return kind.reshape(-1).astype(np.int64)
+def _number_rows(kind: NDArray[np.int64], values: NDArray[Any]) -> NDArray[np.int64]:
+    """Return numbers that are equal where `kind` and the rows of an array are."""
+    for column in values.reshape(len(kind), -1).T if len(kind) else []:
+        ids = np.unique(column, return_inverse=True)[1].reshape(-1)
+        codes = kind * (int(ids.max()) + 1) + ids
+        kind = np.unique(codes, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    return kind
 
 
 def _warn_of_unread(columns: _Columns, read: set[Hashable | None], labels: Numbered) -> None:
     """Warn of numbers on edges that differ and are not used."""
-    weights = columns.get(EDGE_WEIGHT, "edge")
-    if EDGE_WEIGHT not in read and weights is not None and _differ(weights):
+    if EDGE_WEIGHT not in read and columns.differ(EDGE_WEIGHT):
         warn_of_weight(EDGE_WEIGHT, f"Pass edge_weight={EDGE_WEIGHT!r} to use it", stacklevel=5)
-    values = columns.get(EDGE_ARRAY, "edge")
-    if read & {DEFAULT_EDGE_LABEL} and EDGE_ARRAY not in read and labels is NO_LABELS:
-        if values is not None and _differ(values):
-            warnings.warn(
-                f"The edges of X differ in {EDGE_ARRAY!r}, whose numbers are no categories and are"
-                f" not used. Pass edge_features={EDGE_ARRAY!r} or edge_weight={EDGE_ARRAY!r} to use"
-                f" them, or edge_label=None to ignore them.",
-                UserWarning,
-                stacklevel=4,
-            )
-
-
-def _differ(values: NDArray[Any]) -> bool:
-    return bool((values != values[:1]).any())
+    is_unlabeled = DEFAULT_EDGE_LABEL in read and labels is NO_LABELS
+    if is_unlabeled and EDGE_ARRAY not in read and columns.differ(EDGE_ARRAY):
+        warnings.warn(
+            f"The edges of X differ in {EDGE_ARRAY!r}, whose numbers are no categories and are not"
+            f" used. Pass edge_features={EDGE_ARRAY!r} or edge_weight={EDGE_ARRAY!r} to use them,"
+            " or edge_label=None to ignore them.",
+            UserWarning,
+            stacklevel=4,
+        )

@@ -6,14 +6,16 @@ import os
 from collections.abc import Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
+import scipy.sparse as sp
+
 from sklofi.graphs._edge_list import EdgeColumns, read_edge_list
 from sklofi.graphs._graphml import find_graphml, name_files, read_graphml
 from sklofi.graphs._igraph import read_igraph
 from sklofi.graphs._labels import DEFAULT_EDGE_LABEL, DEFAULT_NODE_LABEL
-from sklofi.graphs._lists import as_list
+from sklofi.graphs._lists import as_list, check_not_single
 from sklofi.graphs._molecule_options import ATOM_LABEL, BOND_LABEL, MoleculeOptions
 from sklofi.graphs._molecules import check_molecule_list, read_molecules
-from sklofi.graphs._pyg import read_pyg
+from sklofi.graphs._pyg import check_data_list, read_pyg
 from sklofi.graphs._rustworkx import read_rustworkx
 from sklofi.graphs._scipy import read_scipy
 
@@ -132,8 +134,8 @@ class GraphReaders:
         number of that column), or a single column of any numbers. Several columns of whole
         numbers are tuples of them.
 
-        If the data have no attribute "label", the default reads `x` and `edge_attr`: whole
-        numbers and one-hot rows as labels, other numbers in `x` as features. Name the
+        The defaults read `x` and `edge_attr`: whole numbers and one-hot rows as labels, other
+        numbers in `x` as features. An attribute `label` takes the place of `x`. Name the
         attributes to leave nothing to this rule.
 
         Parameters
@@ -176,6 +178,7 @@ class GraphReaders:
         >>> GraphSet.from_pyg([water]).labels
         (1, 8)
         """
+        check_data_list(graphs)
         names = (node_label, node_features, edge_label, edge_weight, edge_features)
         data = read_pyg(as_list(graphs), *names, is_training=True, directed=directed)
         return cls(**data)
@@ -237,6 +240,7 @@ class GraphReaders:
         >>> graphs.labels, graphs.edge_labels
         (('C', 'H', 'O'), (1, 2))
         """
+        check_not_single(matrices, sp.issparse(matrices))
         names = (
             None if labels is None else DEFAULT_NODE_LABEL,
             None if features is None else "features",

@@ -136,7 +136,7 @@ def node_attribution(
     >>> from sklofi.datasets import make_motif_graphs
     >>> from sklofi.inspection import node_attribution
     >>> graphs, y, motif_nodes = make_motif_graphs(100, random_state=0, return_motif_nodes=True)
-    >>> classifier = LoFIClassifier(max_epochs=30, random_state=0).fit(graphs, y)
+    >>> classifier = LoFIClassifier(max_epochs=10, random_state=0).fit(graphs, y)
     >>> result = node_attribution(classifier, graphs[3:4], target=1)
     >>> int(result.attributions[0].argmax()) in motif_nodes[3]
     True

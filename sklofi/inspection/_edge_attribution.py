@@ -120,7 +120,7 @@ def edge_attribution(
     >>> from sklofi.datasets import make_motif_graphs
     >>> from sklofi.inspection import edge_attribution
     >>> graphs, y, motif_nodes = make_motif_graphs(100, random_state=0, return_motif_nodes=True)
-    >>> classifier = LoFIClassifier(max_epochs=30, random_state=0).fit(graphs, y)
+    >>> classifier = LoFIClassifier(max_epochs=10, random_state=0).fit(graphs, y)
     >>> result = edge_attribution(classifier, graphs[3:4], target=1)
     >>> u, v = list(graphs[3].edges)[result.attributions[0].argmax()]
     >>> u in motif_nodes[3] and v in motif_nodes[3]

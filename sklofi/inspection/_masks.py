@@ -87,7 +87,9 @@ def mask_importance(
     >>> from sklofi.datasets import make_motif_graphs
     >>> from sklofi.inspection import mask_importance
     >>> graphs, y = make_motif_graphs(100, random_state=0)
-    >>> classifier = LoFIClassifier(n_layers=2, max_epochs=30, random_state=0).fit(graphs, y)
+    >>> classifier = LoFIClassifier(n_layers=2, n_members=1, max_epochs=30, random_state=0).fit(
+    ...     graphs, y
+    ... )
     >>> mask_importance(classifier, graphs, y, random_state=0).importances_mean.shape
     (2, 16)
     """
@@ -244,7 +246,9 @@ def read_mask(estimator: Any, layer: int = 0, mask: int = 0) -> Bunch:
     >>> from sklofi.datasets import make_motif_graphs
     >>> from sklofi.inspection import read_mask
     >>> graphs, y = make_motif_graphs(100, random_state=0)
-    >>> classifier = LoFIClassifier(max_epochs=5, n_words=4, random_state=0).fit(graphs, y)
+    >>> classifier = LoFIClassifier(n_members=1, max_epochs=5, n_words=4, random_state=0).fit(
+    ...     graphs, y
+    ... )
     >>> reading = read_mask(classifier, layer=0, mask=3)
     >>> reading.input_names
     ['C', 'H', 'N', 'O', 'S']
@@ -360,7 +364,7 @@ def best_egonets(estimator: Any, X: Any, layer: int = 0, mask: int = 0, k: int =
     >>> from sklofi.datasets import make_motif_graphs
     >>> from sklofi.inspection import best_egonets
     >>> graphs, y = make_motif_graphs(100, random_state=0)
-    >>> classifier = LoFIClassifier(max_epochs=5, random_state=0).fit(graphs, y)
+    >>> classifier = LoFIClassifier(n_members=1, max_epochs=5, random_state=0).fit(graphs, y)
     >>> best = best_egonets(classifier, graphs, layer=0, mask=3, k=2)
     >>> len(best.egonets), bool(best.scores[0] >= best.scores[1])
     (2, True)

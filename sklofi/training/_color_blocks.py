@@ -8,7 +8,8 @@ because on small graphs a call of numpy costs more than its work:
 1. gather the entries of the table that belong to the graphs (:func:`gather_graphs`),
 2. renumber the colors that occur in them (:func:`number_colors`), which says what egonets have to
    be gathered as well (:func:`gather_egonets`), and, where members stand in relations to the
-   center, the pairs of a color and a relation that occur in these (:func:`number_pairs`),
+   center, the pairs of a color and a relation that occur in these (:func:`number_pairs` and
+   :func:`part_pairs`),
 3. cut the blocks of each batch and level (:func:`cut_blocks`).
 
 Examples
@@ -114,8 +115,7 @@ class EgonetBlock:
     """The egonets of a level of a batch, in terms of pairs of a color and a relation."""
 
     members: CountMatrix  # (n_colors of the level, n_pairs)
-    colors: NDArray[np.int32]  # (n_pairs,), numbers within the level below, ascending
-    relations: NDArray[np.int32]  # (n_pairs,)
+    pairs: CountMatrix  # (n_pairs, n_colors of the level below + n_kinds), as in RelatedEgonets
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +126,7 @@ class BatchBlocks:
     # Each (n_colors of the level, n_colors of the level below), if all relations are alike.
     egonets: tuple[CountMatrix, ...] | tuple[EgonetBlock, ...]
     graphs: tuple[CountMatrix, ...]  # each (n_graphs, n_colors of the level)
+    kinds: NDArray[np.int64] | None = None  # (n_kinds,), the relations that columns stand for
 
 
 def gather_graphs(table: ColorTable, rows: Sequence[NDArray[np.int64]]) -> ColorCounts:
@@ -197,7 +198,7 @@ def _number(
     scratch: NDArray[np.int32],
 ) -> Numbering:
     n_items = int(level_offsets[-1])
-    present = _sorted_distinct(items)
+    present = _sorted_distinct(items, n_batches * n_items)
     shifts = n_items * np.arange(n_batches, dtype=np.int32)
     starts = np.searchsorted(present, np.add.outer(shifts, level_offsets[:-1]).ravel())
     scratch[present] = np.arange(len(present), dtype=np.int32)
@@ -233,37 +234,37 @@ def cut_blocks(
     numbering: Numbering,
     in_graphs: ColorCounts,
     in_egonets: ColorCounts,
-    pairs: Numbering | None = None,
+    pairs: PairParts | None = None,
     *,
     gradients: bool,
 ) -> Iterator[BatchBlocks]:
     """Cut the matrices of each batch, one for each level but level 0.
 
-    With `gradients`, matrices get their transposes. `pairs` are the numbers of the pairs, where
-    members stand in relations to the center.
+    With `gradients`, matrices get their transposes. `pairs` are the pairs of a color and a
+    relation that occur, where members stand in relations to the center.
     """
-    egonets = _BlockMatrix.from_counts(in_egonets, pairs or numbering, gradients)
+    columns = numbering if pairs is None else pairs.numbering
+    egonets = _BlockMatrix.from_counts(in_egonets, columns, gradients)
     graphs = _BlockMatrix.from_counts(in_graphs, numbering, gradients)
     n_levels = numbering.n_levels
     bounds = list(pairwise(numbering.starts.tolist()))  # of each level of each batch
     first_row = 0  # of the batch, in the matrix of the graphs
-    cut_pairs = None if pairs is None else _pair_cutter(table, numbering, pairs)
+    cut_pairs = None if pairs is None else pairs.cutter(gradients)
     for batch, batch_rows in enumerate(rows):
         levels = bounds[n_levels * batch : n_levels * (batch + 1)]
         ends = range(first_row, first_row + n_levels * len(batch_rows) + 1, len(batch_rows))
-        if cut_pairs is None:
+        if pairs is None or cut_pairs is None:
             in_batch: Any = (egonets.block(level, below) for below, level in pairwise(levels))
         else:
             in_batch = (
-                EgonetBlock(egonets.block(level, columns), colors, relations)
-                for level, (columns, colors, relations) in zip(
-                    levels[1:], cut_pairs(batch), strict=True
-                )
+                EgonetBlock(egonets.block(level, of_pairs), parts)
+                for level, (of_pairs, parts) in zip(levels[1:], cut_pairs(batch), strict=True)
             )
         yield BatchBlocks(
             numbering.colors[slice(*levels[0])] - numbering.shifts[batch],
             tuple(in_batch),
             tuple(map(graphs.block, list(pairwise(ends))[1:], levels[1:])),
+            None if pairs is None else pairs.kinds_of(batch),
         )
         first_row = ends[-1]
 
@@ -271,34 +272,109 @@ def cut_blocks(
 _Bounds = tuple[int, int]
 
 
-def _pair_cutter(
-    table: ColorTable, numbering: Numbering, pairs: Numbering
-) -> Callable[[int], Iterator[tuple[_Bounds, NDArray[np.int32], NDArray[np.int32]]]]:
-    """Return a function that yields, for each level below the last of a batch, its pairs.
+@dataclass(frozen=True, eq=False)
+class PairParts:
+    """The color and the relation of each pair that occurs in several batches."""
 
-    These are their bounds, the numbers of their colors within the level, and their relations.
+    numbering: Numbering  # of the pairs
+    colors: NDArray[np.int32]  # (n_pairs,), numbers of the colors in all batches
+    kinds: NDArray[np.integer]  # (n_pairs,), numbers of the relations within the batch
+    color_starts: NDArray[np.int64]  # where the colors of each level of each batch begin
+    kind_starts: NDArray[np.int64]  # (n_batches + 1,), where the kinds of each batch begin
+    relations: NDArray[np.int64]  # the relations of the kinds of all batches
+
+    def kinds_of(self, batch: int) -> NDArray[np.int64]:
+        """Return the relations of the kinds of a batch."""
+        return self.relations[self.kind_starts[batch] : self.kind_starts[batch + 1]]
+
+    def cutter(self, gradients: bool) -> Callable[[int], Iterator[tuple[_Bounds, CountMatrix]]]:
+        """Return a function that yields, for each level below the last of a batch, its pairs.
+
+        These are their bounds, and the matrix of their two parts.
+        """
+        n_batches, n_levels = len(self.kind_starts) - 1, self.numbering.n_levels
+        # One matrix for all batches: after the columns of the colors of a level come those of
+        # the kinds. The last level of a batch has colors but no pairs.
+        n_kinds = np.diff(self.kind_starts).repeat(n_levels + 1)
+        starts = self.color_starts + offsets_of(n_kinds)
+        level_of = np.arange(n_batches * (n_levels + 1)).reshape(n_batches, -1)[:, :-1].ravel()
+        level_of = level_of.repeat(np.diff(self.numbering.starts))  # (n_pairs,)
+        first_color = (starts - self.color_starts).astype(np.int32)
+        first_kind = (starts[1:] - n_kinds).astype(np.int32)
+        columns = np.empty((len(self.colors), 2), dtype=np.int32)
+        np.add(self.colors, first_color.take(level_of), out=columns[:, 0])
+        np.add(self.kinds, first_kind.take(level_of), out=columns[:, 1], casting="unsafe")
+        offsets = np.arange(0, columns.size + 1, 2, dtype=np.int32)
+        matrix = _BlockMatrix.from_arrays(
+            offsets,
+            columns.ravel(),
+            np.ones(columns.size, dtype=np.float32),
+            int(starts[-1]),
+            gradients,
+        )
+        row_bounds = list(pairwise(self.numbering.starts.tolist()))
+        column_bounds = list(pairwise(starts.tolist()))
+
+        def cut(batch: int) -> Iterator[tuple[_Bounds, CountMatrix]]:
+            of_rows = row_bounds[n_levels * batch : n_levels * (batch + 1)]
+            of_columns = column_bounds[(n_levels + 1) * batch :]
+            for rows, columns in zip(of_rows, of_columns, strict=False):
+                yield rows, matrix.block(rows, columns)
+
+        return cut
+
+
+def part_pairs(
+    table: ColorTable, numbering: Numbering, pairs: Numbering, n_relations: int, most_kinds: int
+) -> PairParts:
+    """Return the colors and the relations of the pairs that occur.
+
+    Parameters
+    ----------
+    table : ColorTable
+        The table of all graphs.
+
+    numbering, pairs : Numbering
+        The numbers of the colors and of the pairs.
+
+    n_relations : int
+        Number of relations.
+
+    most_kinds : int
+        Of more relations than this, a batch has only those that occur in it.
+
+    Returns
+    -------
+    parts : PairParts
     """
-    n_batches, n_levels = len(pairs.shifts), pairs.n_levels
-    batch_of = np.arange(n_batches).repeat(np.diff(pairs.starts[::n_levels]))  # (n_numbers,)
-    in_table = pairs.colors - pairs.shifts[batch_of]
+    n_batches = len(pairs.shifts)
+    batch_of = np.arange(n_batches).repeat(np.diff(pairs.starts[:: pairs.n_levels]))
+    in_table = pairs.colors - pairs.shifts.take(batch_of)
     table_colors, table_relations = table.pair_colors, table.pair_relations
     assert table_colors is not None and table_relations is not None
-    colors = numbering.number_of.take(table_colors.take(in_table) + numbering.shifts[batch_of])
-    relations = table_relations.take(in_table)
-    bounds = list(pairwise(pairs.starts.tolist()))
+    colors = table_colors.take(in_table) + numbering.shifts.take(batch_of)
+    kinds: NDArray[np.integer] = table_relations.take(in_table)
+    kind_starts = n_relations * np.arange(n_batches + 1)
+    relations = np.tile(np.arange(n_relations), n_batches) if n_relations <= most_kinds else None
+    if relations is None:
+        present, kinds = np.unique(batch_of * n_relations + kinds, return_inverse=True)
+        relations = present % n_relations
+        kind_starts = np.searchsorted(present, kind_starts)
+        kinds = kinds - kind_starts[batch_of]
+    numbers = numbering.number_of.take(colors)
+    return PairParts(pairs, numbers, kinds, numbering.starts, kind_starts, relations)
 
-    def cut(batch: int) -> Iterator[tuple[_Bounds, NDArray[np.int32], NDArray[np.int32]]]:
-        first_colors = numbering.starts[numbering.n_levels * batch :]
-        levels = bounds[n_levels * batch : n_levels * (batch + 1)]
-        for level, first_color in zip(levels, first_colors, strict=False):
-            part = slice(*level)
-            yield level, colors[part] - np.int32(first_color), relations[part]
 
-    return cut
+# Up to so many places for each number, marking those that occur is faster than sorting.
+PLACES_PER_NUMBER = 64
 
 
-def _sorted_distinct(numbers: NDArray[np.int32]) -> NDArray[np.int32]:
-    # As numpy.unique, at a fraction of its overhead.
+def _sorted_distinct(numbers: NDArray[np.int32], n_places: int) -> NDArray[np.int32]:
+    # As numpy.unique of numbers below n_places, at a fraction of its overhead.
+    if n_places <= PLACES_PER_NUMBER * len(numbers):
+        is_present = np.zeros(n_places, dtype=bool)
+        is_present[numbers] = True
+        return np.flatnonzero(is_present).astype(np.int32)
     numbers = np.sort(numbers)
     is_first = np.empty(len(numbers), dtype=bool)
     is_first[0] = True
@@ -328,22 +404,24 @@ class _BlockMatrix:
             )
         offsets = entries.offsets.astype(np.int32)
         columns = numbering.number_of.take(entries.colors)
-        transposed = None
-        if gradients:
-            transposed = cls._transposed(offsets, columns, entries.counts, len(numbering.colors))
-        return cls(offsets, columns, entries.counts, transposed)
+        return cls.from_arrays(offsets, columns, entries.counts, len(numbering.colors), gradients)
 
     @classmethod
-    def _transposed(
+    def from_arrays(
         cls,
         offsets: NDArray[np.int32],
         columns: NDArray[np.int32],
         counts: NDArray[np.float32],
         n_columns: int,
+        gradients: bool,
     ) -> _BlockMatrix:
-        shape = (len(offsets) - 1, n_columns)
-        by_column = sp.csr_array((counts, columns, offsets), shape=shape).tocsc()
-        return cls(by_column.indptr, by_column.indices, by_column.data)
+        """Return the matrix of these entries, with its transpose for gradients."""
+        transposed = None
+        if gradients:
+            shape = (len(offsets) - 1, n_columns)
+            by_column = sp.csr_array((counts, columns, offsets), shape=shape).tocsc()
+            transposed = cls(by_column.indptr, by_column.indices, by_column.data)
+        return cls(offsets, columns, counts, transposed)
 
     def block(self, rows: tuple[int, int], columns: tuple[int, int]) -> CountMatrix:
         """Return the rows from the first to the second number, and these columns of them.

@@ -19,6 +19,9 @@ from sklofi.training._skorch import Dataset
 # The graphs of each of several batches.
 Rows = Sequence[NDArray[np.int64]] | NDArray[np.int64]
 
+# Batches that are the same in every epoch are kept, up to this number.
+MOST_KEPT = 8
+
 
 class Batch(ABC):
     """Several graphs in the form that a network takes."""
@@ -203,11 +206,24 @@ class BatchLoader:
         self.max_rows = max_rows
         self.merge = merge
         self.gradients = gradients
+        self.n_iterations = 0
+        self.kept: list[tuple[Any, Tensor]] | None = None
 
     def __len__(self) -> int:
         return len(self._starts(np.arange(len(self.dataset))))
 
     def __iter__(self) -> Iterator[tuple[Any, Tensor]]:
+        """Iterate over the batches. Those of validation graphs are cut once or twice, then kept."""
+        self.n_iterations += 1
+        is_same = self.generator is None and not self.gradients
+        # Who iterates only once, as predictions do, needs no more memory than for one batch.
+        if is_same and self.n_iterations > 1 and len(self) <= MOST_KEPT:
+            if self.kept is None:
+                self.kept = list(self._cut())
+            return iter(self.kept)
+        return self._cut()
+
+    def _cut(self) -> Iterator[tuple[Any, Tensor]]:
         n_graphs = len(self.dataset)
         order = np.arange(n_graphs)
         if self.generator is not None:

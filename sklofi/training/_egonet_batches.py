@@ -22,7 +22,7 @@ from sklofi.egonets._members import Relations, egonet_members
 from sklofi.graphs._graph_set import GraphSet
 from sklofi.nn._count_matrix import CountMatrix, take_rows
 from sklofi.nn._lofi_network import LoFINetwork
-from sklofi.nn._related_egonets import RelatedEgonets, pair_matrix
+from sklofi.nn._related_egonets import RelatedEgonets
 from sklofi.training._color_blocks import (
     BatchBlocks,
     cut_blocks,
@@ -30,6 +30,7 @@ from sklofi.training._color_blocks import (
     gather_graphs,
     number_colors,
     number_pairs,
+    part_pairs,
 )
 from sklofi.training._dataset import Batch, GraphDataset, Rows
 from sklofi.training._encoding import NodeEncoder
@@ -227,7 +228,8 @@ class EgonetDataset(GraphDataset):
         in_egonets = gather_egonets(table, numbering)
         pairs = None
         if table.pair_colors is not None:
-            pairs = number_pairs(table, in_egonets.colors, len(rows), pair_scratch)
+            numbers = number_pairs(table, in_egonets.colors, len(rows), pair_scratch)
+            pairs = part_pairs(table, numbering, numbers, len(self._vectors), MANY_RELATIONS)
         cut = cut_blocks(
             table, in_table, numbering, in_graphs, in_egonets, pairs, gradients=gradients
         )
@@ -237,36 +239,17 @@ class EgonetDataset(GraphDataset):
             weight = self.weight[batch_rows]
             egonets: Any = blocks.egonets
             if pairs is not None:
-                egonets = self._relate(blocks, gradients)
+                egonets = self._relate(blocks)
             batch = EgonetBatch(torch.from_numpy(x), egonets, blocks.graphs, weight)
             yield batch, self.y[batch_rows]
 
-    def _relate(self, blocks: BatchBlocks, gradients: bool) -> tuple[RelatedEgonets, ...]:
+    def _relate(self, blocks: BatchBlocks) -> tuple[RelatedEgonets, ...]:
         """Return the egonets of a batch with the vectors of the relations of members."""
         levels: Any = blocks.egonets
-        kinds = [level.relations for level in levels]
-        vectors = self._vectors
-        if len(vectors) > MANY_RELATIONS:  # then those that occur in the batch
-            present, numbers = np.unique(np.concatenate(kinds), return_inverse=True)
-            vectors = vectors[present]
-            ends = np.cumsum([len(of_level) for of_level in kinds])
-            kinds = np.split(numbers.astype(np.int32), ends[:-1])
-        tensor = torch.from_numpy(vectors)
-        n_colors = [len(blocks.colors), *(len(level.members) for level in levels[:-1])]
-        return tuple(
-            RelatedEgonets(
-                level.members,
-                pair_matrix(
-                    torch.from_numpy(level.colors),
-                    torch.from_numpy(of_level),
-                    n_nodes,
-                    len(vectors),
-                    gradients=gradients,
-                ),
-                tensor,
-            )
-            for level, of_level, n_nodes in zip(levels, kinds, n_colors, strict=True)
-        )
+        vectors = torch.from_numpy(self._vectors)
+        if len(vectors) > MANY_RELATIONS:
+            vectors = torch.from_numpy(self._vectors[blocks.kinds])
+        return tuple(RelatedEgonets(level.members, level.pairs, vectors) for level in levels)
 
     def _scratch_arrays(
         self, table: ColorTable, n_batches: int

@@ -31,10 +31,12 @@ from sklofi.training._encoding import NodeEncoder
 from sklofi.training._split import cross_parts
 from sklofi.training._tasks import Task
 
-# With n_members="auto" there are at most MOST_MEMBERS, and so many that they see at most
-# GRAPHS_OF_ALL graphs in an epoch, all together.
+# With n_members="auto" there are from FEWEST_MEMBERS to MOST_MEMBERS, and between these so many
+# that they see at most GRAPHS_OF_ALL graphs in an epoch, all together. From more graphs than that
+# a single network learns, for which a tenth of them is enough to be stopped by.
+FEWEST_MEMBERS = 3
 MOST_MEMBERS = 10
-GRAPHS_OF_ALL = 12_000
+GRAPHS_OF_ALL = 6_000
 
 # The outputs of every epoch are kept up to so many numbers. Beyond it, with thousands of held-out
 # graphs, the epochs at which networks are stopped may as well be chosen by these graphs.
@@ -175,7 +177,9 @@ class Ensemble(Task):
 
     def _n_members(self, n_graphs: int) -> int:
         if isinstance(self.n_members, str):
-            return int(np.clip(GRAPHS_OF_ALL // n_graphs, 1, MOST_MEMBERS))
+            if n_graphs > GRAPHS_OF_ALL:
+                return 1
+            return int(np.clip(GRAPHS_OF_ALL // n_graphs, FEWEST_MEMBERS, MOST_MEMBERS))
         return int(self.n_members)
 
     def _make_members(self, n_members: int) -> None:

@@ -28,14 +28,24 @@ def learning_rate(*, default: float) -> Any:
     return parameter("Learning rate of the AdamW optimizer.", POSITIVE, default=default)
 
 
+def patience_of(*, default: int) -> Any:
+    """Declare the patience of early stopping, of which LoFI has a default of its own."""
+    return count(
+        """Number of epochs after which training stops if the validation loss has not become
+        lower than before, by more than 0.0001. Losses have no unit: they are cross-entropies,
+        or errors of standardized targets.""",
+        default=default,
+    )
+
+
 def members(*, default: int | str) -> Any:
     """Declare the number of networks."""
     return parameter(
         """Number of networks that predict together, by the mean of their outputs. If there are
         several, each leaves out another part of the training graphs, about a
         `validation_fraction` of them but at most half, on which it is stopped early; together
-        they learn from all graphs. "auto" is 10 for up to 1200 graphs, fewer for more, and 1 for
-        more than 6,000.""",
+        they learn from all graphs. "auto" is 10 for up to 600 graphs, 6000 divided by their
+        number for more, but at least 3, and 1 for more than 6000 graphs.""",
         [Interval(Integral, 1, None, closed="left"), StrOptions({"auto"})],
         'int or "auto"',
         default=default,
@@ -100,12 +110,7 @@ class TrainingParameters(ReadsNodeLabels, TakesMolecules):
         [Interval(Real, 0, 1, closed="neither")],
         default=0.1,
     )
-    patience: int = count(
-        """Number of epochs after which training stops if the validation loss has not become
-        lower than before, by more than 0.0001. Losses have no unit: they are cross-entropies,
-        or errors of standardized targets.""",
-        default=30,
-    )
+    patience: int = patience_of(default=30)
     n_members: int | str = members(default=1)
     counts: bool = with_counts(default=False)
     n_jobs: int | None = parameter(

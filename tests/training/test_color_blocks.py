@@ -5,12 +5,17 @@ from numpy.testing import assert_array_equal
 
 from sklofi import GraphSet
 from sklofi.egonets._colors import color_table
+from sklofi.egonets._members import Relations
+from sklofi.nn._related_egonets import pair_matrix
+from sklofi.training import _color_blocks
 from sklofi.training._color_blocks import (
     ColorCounts,
     cut_blocks,
     gather_egonets,
     gather_graphs,
     number_colors,
+    number_pairs,
+    part_pairs,
 )
 
 
@@ -84,3 +89,60 @@ def test_batches_of_too_many_entries_are_refused():
     huge = ColorCounts(np.array([0, 2**31]), in_graphs.colors, in_graphs.counts)
     with pytest.raises(MemoryError, match="has 2,147,483,648 entries; at most 2,147,483,647 are"):
         next(cut_blocks(table, ROWS, numbering, in_graphs, huge, gradients=False))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_marking_and_sorting_find_the_same_numbers(seed, monkeypatch):
+    numbers = np.random.default_rng(seed).integers(50, size=30, dtype=np.int32)
+    marked = _color_blocks._sorted_distinct(numbers, 50)
+    monkeypatch.setattr(_color_blocks, "PLACES_PER_NUMBER", 0)
+    for found in (marked, _color_blocks._sorted_distinct(numbers, 50)):
+        assert_array_equal(found, np.unique(numbers))
+        assert found.dtype == np.int32
+
+
+@pytest.mark.parametrize("most_kinds", [0, 100])
+@pytest.mark.parametrize("gradients", [False, True])
+def test_pairs_of_batches_that_are_cut_together_are_those_of_each_batch(gradients, most_kinds):
+    """Here each level of a batch is cut alone, and its matrix is made by the layer's room."""
+    graphs = [nx.gnp_random_graph(4 + i % 5, 0.4, seed=i) for i in range(8)]
+    graph_set = GraphSet.from_networkx(graphs)
+    relations = Relations(distances=True, max_ring=4)
+    table = color_table(graph_set, 1, 3, relations)
+    n_relations = int(table.pair_relations.max()) + 1
+
+    def cut_pairs(rows):
+        in_graphs = gather_graphs(table, rows)
+        scratch = np.empty((2, len(rows) * len(table.members)), dtype=np.int32)
+        numbering = number_colors(table, in_graphs.colors, len(rows), scratch[0])
+        in_egonets = gather_egonets(table, numbering)
+        numbers = number_pairs(table, in_egonets.colors, len(rows), scratch[1])
+        pairs = part_pairs(table, numbering, numbers, n_relations, most_kinds)
+        return list(
+            cut_blocks(table, rows, numbering, in_graphs, in_egonets, pairs, gradients=gradients)
+        )
+
+    for blocks, rows in zip(cut_pairs(ROWS), ROWS, strict=True):
+        (alone,) = cut_pairs([rows])
+        assert_array_equal(blocks.kinds, alone.kinds)
+        assert len(blocks.kinds) <= n_relations
+        sizes = [len(blocks.colors), *(len(level.members) for level in blocks.egonets)]
+        found = set()
+        for level, other, n_colors in zip(blocks.egonets, alone.egonets, sizes, strict=False):
+            parts = level.pairs.columns.reshape(-1, 2)
+            found |= set(blocks.kinds[parts[:, 1].numpy() - n_colors])
+            matrix = pair_matrix(
+                parts[:, 0],
+                parts[:, 1] - n_colors,
+                n_colors,
+                len(blocks.kinds),
+                gradients=gradients,
+            )
+            for expected in (matrix, other.pairs):
+                for got, array in zip(arrays_of(level.pairs), arrays_of(expected), strict=True):
+                    assert_array_equal(got, array)
+                    assert got.dtype == array.dtype
+            for got, array in zip(arrays_of(level.members), arrays_of(other.members), strict=True):
+                assert_array_equal(got, array)
+        if most_kinds == 0:  # no relations but those that occur
+            assert found == set(blocks.kinds)

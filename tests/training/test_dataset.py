@@ -45,6 +45,29 @@ def test_loader_visits_every_graph_once_in_an_order_of_its_own():
     assert torch.equal(torch.get_rng_state(), state)
 
 
+def test_batches_that_do_not_change_are_cut_anew_once_and_then_kept():
+    graphs = GraphSet.from_networkx([nx.path_graph(1 + i) for i in range(10)])
+    data = dataset(graphs, y=np.arange(10))
+    loader = BatchLoader(data, 4)
+    first, second, third = ([*loader] for _ in range(3))
+    for (batch, y), (kept, y_kept), (same, _) in zip(first, second, third, strict=True):
+        assert kept is same
+        assert kept is not batch
+        assert_close(kept.x, batch.x)
+        assert_close(kept.egonets[0].columns, batch.egonets[0].columns)
+        assert_close(y_kept, y)
+
+
+@pytest.mark.parametrize(
+    "parameters", [{"generator": torch.Generator()}, {"gradients": True}, {"batch_size": 1}]
+)
+def test_batches_of_training_or_too_many_are_not_kept(parameters):
+    graphs = GraphSet.from_networkx([nx.path_graph(1 + i) for i in range(10)])
+    loader = BatchLoader(dataset(graphs), **{"batch_size": 4, **parameters})
+    _, second, third = ([*loader] for _ in range(3))
+    assert all(batch is not again for (batch, _), (again, _) in zip(second, third, strict=True))
+
+
 def test_batches_can_be_limited_by_their_nodes():
     graphs = GraphSet.from_networkx([nx.path_graph(n) for n in (3, 4, 9, 2, 2, 2, 2, 1)])
     data = dataset(graphs, y=np.arange(8))

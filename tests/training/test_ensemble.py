@@ -354,7 +354,7 @@ def test_peers_can_be_ensembles(motifs, tmp_path):
         np.testing.assert_array_equal(loaded.predict_proba(graphs), peer.predict_proba(graphs))
 
 
-@pytest.mark.parametrize(("n_graphs", "n_members"), [(100, 10), (2400, 5), (100_000, 1)])
+@pytest.mark.parametrize(("n_graphs", "n_members"), [(100, 10), (1000, 6), (4000, 3), (6001, 1)])
 def test_fewer_members_for_more_graphs(n_graphs, n_members):
     assert LoFIClassifier(n_members="auto")._n_members(n_graphs) == n_members
 
