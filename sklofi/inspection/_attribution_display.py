@@ -126,8 +126,10 @@ class AttributionDisplay:
         estimator : LoFIClassifier, LoFIRegressor, or a fitted search for one
             The fitted estimator.
 
-        graphs : list of networkx graphs, or GraphSet
-            The graphs, at best not more than about 16.
+        graphs : list of SMILES, of rdkit.Chem.Mol or of networkx graphs, or GraphSet
+            The graphs, at best not more than about 16. A list of graphs of another form that
+            the estimator takes is drawn as networkx graphs, and so are the molecules of a
+            GraphSet, which has only their graphs.
 
         y : array-like of shape (n_graphs,) or (n_graphs, n_outputs), default=None
             Their true classes or values, for the titles.
@@ -201,7 +203,8 @@ class AttributionDisplay:
             Number of graphs side by side; by default at most four.
 
         cmap : str, default="RdBu_r"
-            A diverging color map; its middle stands for zero.
+            A diverging color map; its middle stands for zero. The darkest colors at both ends
+            are left out, because lines and letters on them could not be read.
 
         ax : matplotlib Axes, default=None
             What to draw in place of; by default on a new figure.

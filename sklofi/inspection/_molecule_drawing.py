@@ -251,6 +251,8 @@ def _charge(atom: Any) -> str:
 
 def _write(atom: Any, center: Any, around: list[Any]) -> AtomLabel:
     """Return the symbol of an atom with its isotope, hydrogens and charge."""
+    from matplotlib.path import Path
+
     n_hydrogens = atom.GetTotalNumHs()
     hydrogens = "H" * (n_hydrogens > 0)
     count = str(n_hydrogens) if n_hydrogens > 1 else ""
@@ -275,8 +277,6 @@ def _write(atom: Any, center: Any, around: list[Any]) -> AtomLabel:
         sign = 1 if side == "above" else -1
         parts += _stacked(hydrogens, count, sign * 1.22 * CAPITAL)
     parts = [moved(part, 1, center) for part in parts]
-    from matplotlib.path import Path
-
     text = isotope + symbol + hydrogens + count + charge
     return AtomLabel(text, Path.make_compound_path(*parts), [box(part) for part in parts])
 
