@@ -40,7 +40,7 @@ ARROWS = {
     **{module: {"graphs", *SHARED} for module in SHARED},
     "__init__": set(),  # everything on first use
 }
-KNOW_NETWORKX = {"graphs", "datasets", "testing", "_plotting"}
+KNOW_NETWORKX = {"graphs", "datasets", "testing"}
 KNOW_TORCH = {"nn", "training", "_lofi", "baselines", "inspection"}
 KNOW_TORCH_GEOMETRIC = {
     *("nn/_pyg", "nn/_message_passing", "nn/_gin", "nn/_dgcnn", "nn/_diffpool"),

@@ -1,9 +1,9 @@
 from ._attribution import mask_evidence as mask_evidence
 from ._attribution import node_attribution as node_attribution
-from ._displays import AttributionDisplay as AttributionDisplay
-from ._displays import MaskDisplay as MaskDisplay
-from ._displays import TrainingDisplay as TrainingDisplay
+from ._attribution_display import AttributionDisplay as AttributionDisplay
 from ._edge_attribution import edge_attribution as edge_attribution
+from ._mask_display import MaskDisplay as MaskDisplay
 from ._masks import best_egonets as best_egonets
 from ._masks import mask_importance as mask_importance
 from ._masks import read_mask as read_mask
+from ._training_display import TrainingDisplay as TrainingDisplay

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from numbers import Integral
 from typing import Any
 
@@ -10,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklofi._lofi import BaseLoFI
 from sklofi.egonets._members import Relations
+from sklofi.graphs._graph_set import GraphSet
 
 
 def fitted_lofi(estimator: Any) -> BaseLoFI:
@@ -63,3 +65,19 @@ def told_apart(estimator: BaseLoFI) -> Relations:
     """Return what of the relations of members to the center a fitted estimator tells apart."""
     encoder = estimator._relation_encoder
     return Relations() if encoder is None else encoder.relations
+
+
+def node_label_attribute(estimator: Any, X: Any) -> Hashable | None:
+    """Return the attribute to write on nodes: what the network sees."""
+    by_set = isinstance(X, GraphSet) and estimator.node_label is not None
+    label: Hashable | None = X.node_label if by_set else estimator.node_label
+    return label
+
+
+def edge_label_attribute(estimator: Any, X: Any) -> Hashable | None:
+    """Return the attribute to write on edges, None if the network does not see edge labels."""
+    encoder = estimator._relation_encoder
+    if encoder is None or not encoder.edge_labels:
+        return None
+    label: Hashable | None = X.edge_label if isinstance(X, GraphSet) else estimator.edge_label
+    return label
