@@ -46,9 +46,11 @@ def cpu_seconds(function, *args) -> float:
 
 def parse(smiles: list[str]) -> None:
     from rdkit import Chem
+    from rdkit.rdBase import BlockLogs
 
-    for text in smiles:
-        Chem.MolFromSmiles(text)
+    with BlockLogs():
+        for text in smiles:
+            Chem.MolFromSmiles(text)
 
 
 def measure(smiles: list[str], n_molecules: int, n_rounds: int) -> dict[str, float]:
