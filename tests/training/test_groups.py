@@ -16,10 +16,11 @@ from sklofi.datasets import make_motif_graphs
 from sklofi.training._estimator import NetworkEstimator
 
 TINY = {"max_epochs": 2, "random_state": 0}
+ALONE = {"n_layers": 1, "n_masks": 2, "n_words": 2, "n_members": 1, "counts": False}
 NETWORKS = [
-    LoFIClassifier(n_layers=1, n_masks=2, n_words=2, **TINY),
-    LoFIRegressor(n_layers=1, n_masks=2, n_words=2, **TINY),
-    LoFIClassifier(n_layers=1, n_masks=2, n_words=2, n_members=4, counts=True, **TINY),
+    LoFIClassifier(**ALONE, **TINY),
+    LoFIRegressor(**ALONE, **TINY),
+    LoFIClassifier(**{**ALONE, "n_members": 4, "counts": True}, **TINY),
     GINClassifier(n_layers=1, **TINY),
     GINRegressor(n_layers=1, n_members=3, **TINY),
     DeepMultisetsClassifier(**TINY),
@@ -78,7 +79,7 @@ def test_no_group_is_on_both_sides_of_early_stopping(network, motifs, parts):
 def test_any_groups_are_kept_together(motifs, groups, seed):
     with pytest.MonkeyPatch.context() as monkeypatch:
         rows = Parts(monkeypatch).rows
-        classifier = LoFIClassifier(n_layers=1, n_masks=2, max_epochs=1, random_state=seed)
+        classifier = LoFIClassifier(**ALONE, max_epochs=1, random_state=seed)
         classifier.fit(*motifs, groups=groups)
     ((train, validation),) = rows
     assert not set(np.array(groups)[train]) & set(np.array(groups)[validation])
