@@ -115,10 +115,14 @@ def fitted_estimators():
 
 
 def outputs(estimator, graphs):
-    """All that a fitted estimator says about graphs."""
+    """All that a fitted estimator says about graphs.
+
+    Decisions of networks are logarithms of their probabilities, which older files do not have.
+    """
     said = []
     for method in ("predict", "predict_proba", "decision_function", "transform"):
-        if hasattr(estimator, method):
+        is_new = method == "decision_function" and hasattr(estimator, "net_")
+        if hasattr(estimator, method) and not is_new:
             values = getattr(estimator, method)(graphs)
             said.append(np.asarray(values.toarray() if hasattr(values, "toarray") else values))
     return said
