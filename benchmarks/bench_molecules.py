@@ -164,7 +164,7 @@ def fit_chemprop(name: str, kind: str, seed: int) -> np.ndarray:
             callbacks=[best],
         )
         trainer.fit(model, loaders[0], loaders[1])
-        model = models.MPNN.load_from_checkpoint(best.best_model_path, weights_only=False)
+        model = models.MPNN.load_from_checkpoint(best.best_model_path)
         return torch.cat(trainer.predict(model, loaders[2])).numpy().reshape(-1)
 
 
