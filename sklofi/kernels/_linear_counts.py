@@ -177,6 +177,8 @@ def _fit_path(
 ) -> Iterator[tuple[Floats, Floats]]:
     """Yield coefficients and intercepts for one strength after the other."""
     is_class = target.dtype.kind in "iu"
+    n_features = features.shape[1]
+    features, column_of, share = _merge_equal_columns(features)
     machine: Any = Ridge(solver="sparse_cg", tol=1e-6)
     if is_class:
         machine = LogisticRegression(max_iter=MAX_ITER, tol=TOLERANCE, warm_start=True)
@@ -185,17 +187,48 @@ def _fit_path(
         with warnings.catch_warnings(), config_context(enable_metadata_routing=False):
             warnings.simplefilter("ignore", ConvergenceWarning)
             machine.fit(features, target, sample_weight=weight)
-        coefficients = np.atleast_2d(machine.coef_).T.copy()
+        coefficients = np.atleast_2d(machine.coef_).T[column_of] * share[:, None]
         intercepts = np.atleast_1d(machine.intercept_).copy()
         if is_class and coefficients.shape[1] == 1:  # two classes: log-odds
             coefficients = np.hstack([-coefficients, coefficients]) / 2
             intercepts = np.hstack([-intercepts, intercepts]) / 2
         if coefficients.shape[1] < n_outputs:  # classes that are missing here
             present, some = machine.classes_, (coefficients, intercepts)
-            coefficients = np.zeros((features.shape[1], n_outputs))
+            coefficients = np.zeros((n_features, n_outputs))
             intercepts = np.full(n_outputs, some[1].min() + ABSENT)
             coefficients[:, present], intercepts[present] = some
         yield coefficients, intercepts
+
+
+def _merge_equal_columns(
+    features: sp.csr_array,
+) -> tuple[sp.csr_array, NDArray[np.int64], Floats]:
+    """Merge columns that are equal, as those of colors that one graph alone has.
+
+    Regularized machines are the same: k equal columns with a coefficient each are one column,
+    sqrt(k) times as large, whose coefficient is divided among them.
+
+    Returns
+    -------
+    merged : csr_array of shape (n_graphs, n_merged)
+        The distinct columns, scaled.
+    column_of : ndarray of shape (n_features,)
+        The merged column of each column.
+    share : ndarray of shape (n_features,)
+        What the coefficient of the merged column is multiplied by.
+    """
+    columns = features.tocsc()
+    # Equal columns have equal sums of random integers, which wrap around; others hardly ever do.
+    random = np.random.default_rng(0).integers(2**63, size=features.shape[0], dtype=np.int64)
+    entries = random[columns.indices] * (2 * columns.data.view(np.int64) + 1)
+    sums = np.concatenate([[0], np.cumsum(entries)])
+    keys = sums[columns.indptr[1:]] - sums[columns.indptr[:-1]]
+    _, first, column_of, sizes = np.unique(
+        keys, return_index=True, return_inverse=True, return_counts=True
+    )
+    scale = np.sqrt(sizes)
+    merged = sp.csr_array(columns[:, first] * scale)
+    return merged, column_of, 1 / scale[column_of]
 
 
 def _check(counts: LinearCounts) -> None:

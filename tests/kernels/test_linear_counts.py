@@ -3,13 +3,14 @@
 import networkx as nx
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import log_loss
 
 from sklofi import GraphSet, WLVectorizer
 from sklofi.datasets import make_motif_graphs
 from sklofi.egonets._rings import ring_sizes
-from sklofi.kernels._linear_counts import STRENGTHS, LinearCounts
+from sklofi.kernels._linear_counts import STRENGTHS, LinearCounts, _merge_equal_columns
 
 SPLITS = [(np.arange(20, 80), np.arange(20)), (np.r_[:20, 40:80], np.arange(20, 40))]
 
@@ -157,3 +158,23 @@ def test_rings_are_as_good_as_labels_of_edges(motifs, bonds):
     some, same = with_rings.transform(graphs[30:]), plain.transform(others[30:])
     assert (some @ training.T != same @ expected.T).nnz == 0
     assert len(set(with_rings.get_feature_names_out())) == training.shape[1]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_equal_columns_are_merged_and_nothing_else(seed):
+    rng = np.random.default_rng(seed)
+    distinct = sp.random_array((12, 9), density=0.4, rng=rng).toarray()
+    distinct[0, 0] = np.nextafter(distinct[0, 1] + 1, 2)  # differs in the last digit only
+    distinct[0, 1] += 1
+    which = np.concatenate([np.arange(9), rng.integers(9, size=15)])
+    rng.shuffle(which)
+    plain = distinct[:, which]
+    merged, column_of, share = _merge_equal_columns(sp.csr_array(plain))
+    assert merged.shape[1] == len(np.unique(distinct, axis=1).T)
+    np.testing.assert_allclose(merged.toarray()[:, column_of] * share, plain)
+    # Inner products are the same, and so are the norms of coefficients.
+    np.testing.assert_allclose((merged @ merged.T).toarray(), plain @ plain.T)
+    coefficients = rng.normal(size=merged.shape[1])
+    spread = coefficients[column_of] * share
+    np.testing.assert_allclose(plain @ spread, merged @ coefficients)
+    np.testing.assert_allclose(spread @ spread, coefficients @ coefficients)
