@@ -14,7 +14,16 @@ PACKAGE = Path(sklofi.__file__).parent
 
 # What several rooms need.
 SHARED = {
-    *("_available", "_groups", "_memory", "_messages", "_molecules", "_parameters", "_plotting"),
+    *(
+        "_available",
+        "_groups",
+        "_memory",
+        "_messages",
+        "_molecules",
+        "_multilabel",
+        "_parameters",
+        "_plotting",
+    ),
     *("_scaling", "_statistics", "_storage", "_tables", "_validation"),
 }
 
