@@ -84,7 +84,7 @@ class CountMachine(GraphMachine):
         """Return the machine that is used if the user gives none."""
 
     def _fit_machine(self, X: Any, data: TrainingData) -> None:
-        graphs, y, weight, _ = data
+        graphs, y, weight, *_ = data
         machine = self._make_machine()
         self._check_weights(weight)
         takes_weights = has_fit_parameter(machine, "sample_weight")
