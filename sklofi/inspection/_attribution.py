@@ -104,7 +104,8 @@ def node_attribution(
         attributions : list of ndarray of shape (n_nodes,)
             Of each graph one number for each node, in the order of its nodes. Of classes
             the logit of the target is explained, less the mean of the others: of two
-            classes these are the log-odds, and so they are of a label. Regression is explained in units of the target.
+            classes these are the log-odds, and so they are of a label. Regression is
+            explained in units of the target.
         outputs, baselines : ndarray of shape (n_graphs,)
             What is explained, for the graph and for the baseline: the graph without
             nodes. With `pooling` "mean" or "max", which know no empty graphs, all its
