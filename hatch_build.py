@@ -10,7 +10,9 @@ from pathlib import Path
 
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
-PICTURE = re.compile(r"^!\[[^\]]*\]\((?!https?:)[^)]*\)\n(?:\n\*.*?\*\n)?\n?", re.MULTILINE | re.DOTALL)
+PICTURE = re.compile(
+    r"^!\[[^\]]*\]\((?!https?:)[^)]*\)\n(?:\n\*.*?\*\n)?\n?", re.MULTILINE | re.DOTALL
+)
 LINK = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?!https?:)[^)]*\)")
 
 

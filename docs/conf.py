@@ -63,6 +63,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "show_signature": False,
     "min_reported_time": 1,
+    "write_computation_times": False,  # their tables ask other hosts for scripts
     "abort_on_example_error": False,
     "only_warn_on_example_error": False,
 }

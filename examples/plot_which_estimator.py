@@ -77,8 +77,9 @@ for column, (X, target) in enumerate(tasks.values()):
 figure, axes = plt.subplots(figsize=(7.5, 3), layout="constrained")
 axes.imshow(accuracy, cmap="Blues", vmin=0.4, vmax=1.6, aspect="auto")
 for (row, column), value in np.ndenumerate(accuracy):
+    weight = "bold" if value > 0.9 else "normal"
     text = f"{value:.0%} in {seconds[row, column]:.1f} s"
-    axes.text(column, row, text, ha="center", va="center", weight=["normal", "bold"][value > 0.9])
+    axes.text(column, row, text, ha="center", va="center", weight=weight)
 axes.set_xticks(range(len(tasks)), tasks)
 axes.set_yticks(range(len(methods)), methods)
 axes.tick_params(length=0, labeltop=True, labelbottom=False)

@@ -58,7 +58,9 @@ def test_links_to_files_become_links_to_pages():
     )
     text = "[a](docs/graphs.md) [b](benchmarks/RESULTS.md)"
     place = place_on_site(ROOT / "CHANGELOG.md")
-    assert for_the_site(text, ROOT / "CHANGELOG.md", place) == "[a](../graphs.md) [b](benchmarks.md)"
+    assert (
+        for_the_site(text, ROOT / "CHANGELOG.md", place) == "[a](../graphs.md) [b](benchmarks.md)"
+    )
 
 
 def test_blocks_of_the_guide_are_tested():
@@ -77,7 +79,7 @@ def test_blocks_of_the_guide_are_tested():
 
 def test_pages_of_examples_have_the_names_of_the_gallery():
     assert page_of_example("plot_first_steps") == "auto_examples/start/plot_first_steps"
-    with pytest.raises(ValueError, match="plot_nothing.py is in no chapter"):
+    with pytest.raises(ValueError, match=r"plot_nothing\.py is in no chapter"):
         page_of_example("plot_nothing")
 
 

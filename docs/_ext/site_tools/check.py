@@ -43,7 +43,8 @@ class Page(HTMLParser):
 
 def findings(folder: Path) -> Iterator[str]:
     """What is wrong with a site, a sentence each."""
-    pages = {path: Page(path.read_text(encoding="utf-8")) for path in folder.rglob("*.html")}
+    files = (path for path in folder.rglob("*.html") if "_static" not in path.parts)
+    pages = {path: Page(path.read_text(encoding="utf-8")) for path in files}
     for path, page in pages.items():
         name = path.relative_to(folder)
         for address in page.loaded:
@@ -51,7 +52,9 @@ def findings(folder: Path) -> Iterator[str]:
                 yield f"{name} loads {address} from another host."
         for address in page.links + page.loaded:
             if not is_elsewhere(address):
-                yield from (f"{name} links to {address}, {why}" for why in missing(address, path, pages))
+                yield from (
+                    f"{name} links to {address}, {why}" for why in missing(address, path, pages)
+                )
     for path in folder.rglob("*.css"):
         for found in STYLE_LOADS.findall(path.read_text(encoding="utf-8")):
             yield f"{path.relative_to(folder)} loads {found} from another host."

@@ -23,4 +23,3 @@ class Capabilities(SphinxDirective):
 
 def setup(app: Sphinx) -> None:
     app.add_directive("capabilities", Capabilities)
-

@@ -65,7 +65,9 @@ def chapter_of(name: str) -> str:
     for chapter, (_, _, names) in CHAPTERS.items():
         if name in names:
             return chapter
-    raise ValueError(f"examples/{name}.py is in no chapter of {Path(__file__).name}; name it there.")
+    raise ValueError(
+        f"examples/{name}.py is in no chapter of {Path(__file__).name}; name it there."
+    )
 
 
 def page_of_example(name: str) -> str:

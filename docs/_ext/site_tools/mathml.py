@@ -13,7 +13,7 @@ logger = logging.getLogger(__name__)
 
 def to_mathml(formula: str, *, is_block: bool = False) -> str:
     """A formula in LaTeX as MathML; several lines are aligned at their ampersands."""
-    if is_block and "\\\\" in formula:
+    if is_block and "\\\\" in formula and "\\begin" not in formula:
         formula = rf"\begin{{aligned}}{formula}\end{{aligned}}"
     return tex2mathml(formula, as_block=is_block)
 
