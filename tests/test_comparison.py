@@ -154,13 +154,13 @@ def test_folds_keep_groups_together_and_estimators_get_them(grouped_motifs):
 def test_folds_of_groups_are_stratified_shuffled_and_of_like_size(motifs):
     graphs, y = motifs
     groups = np.random.RandomState(0).randint(20, size=80)
-    folds = {seed: _make_folds(4, graphs, y, groups, True, seed) for seed in (0, 1, 0)}
+    folds = {seed: _make_folds(4, graphs, y, groups, y, seed) for seed in (0, 1, 0)}
     for train, test in folds[0]:
         assert not set(groups[train]) & set(groups[test])
         assert 15 <= len(test) <= 25
         assert abs(y[test].mean() - y.mean()) < 0.2
     assert any(a[1].tolist() != b[1].tolist() for a, b in zip(folds[0], folds[1], strict=True))
-    numbers = _make_folds(4, graphs, np.linspace(0, 1, 80), groups, False, 0)
+    numbers = _make_folds(4, graphs, np.linspace(0, 1, 80), groups, None, 0)
     assert all(15 <= len(test) <= 25 for _, test in numbers)
     assert_array_equal(np.sort(np.concatenate([test for _, test in numbers])), np.arange(80))
 
@@ -485,7 +485,9 @@ def test_progress_is_shown_if_asked_for(motifs, capsys):
         ({"estimators": {}}, "nothing to compare"),
         ({"baseline": "gin"}, r"baseline='gin' is none of the estimators \['wl', 'vertex-h"),
         ({"estimators": list(KERNELS.values())}, "estimators has to be a dict .* got list"),
-        ({"scoring": ["accuracy", "f1"]}, "scoring has to be one score"),
+        ({"scoring": 7}, "scoring has to be a score, .* got 7"),
+        ({"scoring": []}, "nothing to compare by"),
+        ({"scoring": ["f1", "f1"]}, r"two scores of one name, in \['f1', 'f1'\]"),
         ({"alpha": 7}, "alpha has to be between 0 and 1, got 7"),
         ({"cv": []}, "no folds to compare on"),
     ],

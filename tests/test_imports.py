@@ -40,7 +40,9 @@ ARROWS = {
     "inspection": {"graphs", "egonets", "nn", "training", "_lofi", *SHARED},
     "datasets": {"_tables"},
     "_load": {"_messages", "_storage"},
-    "comparison": {"_groups", "_plotting", "_statistics"},  # takes any estimator
+    # Takes any estimator.
+    "comparison": {"_groups", "_multilabel", "_plotting", "_scores", "_statistics"},
+    "_scores": {"_multilabel"},
     "_statistics": set(),
     "_command": {"graphs", "comparison", "_load", "_messages", "_tables"},
     "__main__": {"_command"},
