@@ -63,7 +63,7 @@ def multilabel_roc_auc(y_true: Any, y_score: Any, *, average: str | None = "macr
     return _mean_over_columns(areas, "ROC AUC needs graphs with and graphs without a label")
 
 
-def multioutput_r2(y_true: Any, y_pred: Any) -> float:
+def multioutput_r2(y_true: Any, y_pred: Any, *, sample_weight: Any = None) -> float:
     """Return the mean over targets of R², over the values that are known.
 
     Without missing values it is :func:`sklearn.metrics.r2_score`.
@@ -77,6 +77,9 @@ def multioutput_r2(y_true: Any, y_pred: Any) -> float:
     y_pred : array-like of shape (n_graphs, n_targets)
         The predicted values.
 
+    sample_weight : array-like of shape (n_graphs,), default=None
+        Weights of the graphs.
+
     Returns
     -------
     score : float
@@ -89,11 +92,13 @@ def multioutput_r2(y_true: Any, y_pred: Any) -> float:
     >>> multioutput_r2([[1, 5], [2, unknown], [3, 7]], [[1, 5], [2, 9], [3, 7]])
     1.0
     """
-    scores = _scores_of_columns(r2_score, y_true, y_pred, least=2)
+    scores = _scores_of_columns(r2_score, y_true, y_pred, sample_weight, least=2)
     return _mean_over_columns(scores, "R² needs two graphs of which a target is known")
 
 
-def multioutput_mean_absolute_error(y_true: Any, y_pred: Any) -> float:
+def multioutput_mean_absolute_error(
+    y_true: Any, y_pred: Any, *, sample_weight: Any = None
+) -> float:
     """Return the mean over targets of the mean absolute error, over the values that are known.
 
     Without missing values it is :func:`sklearn.metrics.mean_absolute_error`.
@@ -107,6 +112,9 @@ def multioutput_mean_absolute_error(y_true: Any, y_pred: Any) -> float:
     y_pred : array-like of shape (n_graphs, n_targets)
         The predicted values.
 
+    sample_weight : array-like of shape (n_graphs,), default=None
+        Weights of the graphs.
+
     Returns
     -------
     error : float
@@ -119,7 +127,7 @@ def multioutput_mean_absolute_error(y_true: Any, y_pred: Any) -> float:
     >>> multioutput_mean_absolute_error([[1, 5], [2, unknown]], [[1, 4], [2, 9]])
     0.5
     """
-    errors = _scores_of_columns(mean_absolute_error, y_true, y_pred, least=1)
+    errors = _scores_of_columns(mean_absolute_error, y_true, y_pred, sample_weight, least=1)
     return _mean_over_columns(errors, "An error needs a graph of which a target is known")
 
 
@@ -170,16 +178,18 @@ def _area(labels: NDArray[np.int8], scores: Floats) -> float:
 
 
 def _scores_of_columns(
-    score: Callable[[Floats, Floats], float], y_true: Any, y_pred: Any, least: int
+    score: Callable[..., float], y_true: Any, y_pred: Any, sample_weight: Any, *, least: int
 ) -> Floats:
     """Return the score of each column, and NaN where less than so many values are known."""
     true, predicted = (np.asarray(values, dtype=np.float64) for values in (y_true, y_pred))
     _check_shapes(true, predicted, "y_pred")
+    weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     scores = []
     for column, values in zip(*(x.reshape(len(x), -1).T for x in (true, predicted)), strict=True):
-        is_known = ~np.isnan(column)
-        is_enough = is_known.sum() >= least
-        scores.append(score(column[is_known], values[is_known]) if is_enough else np.nan)
+        rows = np.flatnonzero(~np.isnan(column))
+        weights = {} if weight is None else {"sample_weight": weight[rows]}
+        is_enough = len(rows) >= least
+        scores.append(score(column[rows], values[rows], **weights) if is_enough else np.nan)
     return np.array(scores)
 
 

@@ -24,7 +24,7 @@ SHARED = {
         "_parameters",
         "_plotting",
     ),
-    *("_scaling", "_statistics", "_storage", "_tables", "_validation"),
+    *("_scaling", "_scores", "_statistics", "_storage", "_tables", "_validation"),
 }
 
 # The road of the data: from each room, the rooms that it may import. The shared modules import
@@ -42,7 +42,6 @@ ARROWS = {
     "_load": {"_messages", "_storage"},
     # Takes any estimator.
     "comparison": {"_groups", "_multilabel", "_plotting", "_scores", "_statistics"},
-    "_scores": {"_multilabel"},
     "_statistics": set(),
     "_command": {"graphs", "comparison", "_load", "_messages", "_tables"},
     "__main__": {"_command"},
