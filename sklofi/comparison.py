@@ -316,11 +316,13 @@ def _make_folds(
     """Return the training and test rows of all folds, stratified if there are strata."""
     if groups is not None:
         numbers = check_groups(groups, _num_samples(X))
+    has_labels = strata is not None and strata is not y  # strata that are no classes of the user
     if not (cv is None or isinstance(cv, Integral)):
-        balanced = strata if isinstance(cv, STRATIFIED) and strata is not None else y
-        return list(check_cv(cv).split(X, balanced, groups))
+        if has_labels and isinstance(cv, STRATIFIED):
+            y = _merge_rare(strata, max(2, getattr(cv, "cvargs", vars(cv))["n_splits"]))
+        return list(check_cv(cv).split(X, y, groups))
     n_folds, shuffle = 5 if cv is None else int(cv), {"shuffle": True, "random_state": random_state}
-    if strata is not None and strata is not y:  # of labels, not the classes of the user
+    if has_labels:
         strata = _merge_rare(strata, n_folds)
     if groups is None:
         kind = KFold if strata is None else StratifiedKFold

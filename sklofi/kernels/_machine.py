@@ -114,21 +114,21 @@ class GraphMachine(GraphEstimator):
         """Return the predictions that outputs of the machine stand for."""
 
     @abstractmethod
+    def _in_units(
+        self, coef: NDArray[np.float64], intercept: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return a linear map to outputs of the machine as one to what is predicted."""
+
     def _feature_map(self) -> GraphVectorizer:
         """Return what counts, or raise an AttributeError that says why nothing does."""
+        raise AttributeError(f"{type(self).__name__} has no names of features: it does not count.")
 
-    @abstractmethod
     def _linear_machines(self) -> tuple[NDArray[np.float64], Any]:
         """Return what counts are divided by, and the machine or machines that are linear in them.
 
         An AttributeError says why there is none.
         """
-
-    @abstractmethod
-    def _in_units(
-        self, coef: NDArray[np.float64], intercept: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return a linear map to outputs of the machine as one to what is predicted."""
+        raise AttributeError(f"{type(self).__name__} has no coef_ and no intercept_.")
 
     def _inputs_of(self, inputs: Any, column: int) -> Any:
         """Return what the machine of a column takes."""
