@@ -122,7 +122,6 @@ def _all_missing(estimator: Any, method: str, n_rows: int) -> Any:
         shape = vars(estimator).get("_target_shape", ())
     else:
         n_classes = len(estimator.classes_)
-        is_table = n_classes != 2 or vars(estimator).get("_target_shape")  # of two labels
-        shape = (n_classes,) if method != "decision_function" or is_table else ()
+        shape = () if method == "decision_function" and n_classes == 2 else (n_classes,)
     rows = np.full((n_rows, *shape), np.nan)
     return sp.csr_array(rows) if method == "transform" and estimator._is_sparse else rows
