@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.metrics import make_scorer, mean_absolute_error, r2_score, roc_auc_score
+from sklearn.metrics import mean_absolute_error, r2_score, roc_auc_score
 
 from sklofi._multilabel import UNKNOWN, read_labels
 
@@ -131,38 +131,157 @@ def multioutput_mean_absolute_error(
     return _mean_over_columns(errors, "An error needs a graph of which a target is known")
 
 
-class RankingScorer:
-    """A score of how clearly graphs have their labels, for searches and cross-validation.
+def multilabel_roc_auc_scorer(estimator: Any, X: Any, y: Any) -> float:
+    """Score a classifier of several labels by the area under its ROC curves.
 
-    It is called with an estimator, graphs and a table of labels. scikit-learn's own scorers
-    take two labels for two classes.
+    For searches, `cross_val_score` and :func:`compare`.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted classifier.
+
+    X : list of networkx graphs, or GraphSet
+        Graphs, or whatever the estimator takes.
+
+    y : array-like of shape (n_graphs, n_labels)
+        True labels, NaN where they are not known.
+
+    Returns
+    -------
+    score : float
+        The larger, the better.
+
+    See Also
+    --------
+    multilabel_roc_auc : The score.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.model_selection import KFold, cross_val_score
+    >>> from sklofi import FingerprintClassifier
+    >>> from sklofi.comparison import multilabel_roc_auc_scorer
+    >>> from sklofi.datasets import load_graph_atlas
+    >>> graphs, y = load_graph_atlas(target="spectral_radius")
+    >>> graphs, y = graphs[::10], y[::10]
+    >>> y = np.column_stack([y > 2.5, [len(graph.edges) > 9 for graph in graphs]])
+    >>> y = np.where(np.arange(len(y))[:, None] % 4 == [0, 1], np.nan, y)  # not known
+    >>> folds = KFold(3, shuffle=True, random_state=0)
+    >>> scores = cross_val_score(
+    ...     FingerprintClassifier(), graphs, y, cv=folds, scoring=multilabel_roc_auc_scorer
+    ... )
+    >>> bool((scores > 0.8).all())
+    True
     """
-
-    def __init__(self, score: Callable[[Any, Any], float]) -> None:
-        self._score_func = score  # the name that scikit-learn's scorers have for it
-        self.__name__ = score.__name__
-
-    def __call__(self, estimator: Any, X: Any, y: Any) -> float:
-        if hasattr(estimator, "decision_function"):
-            values = estimator.decision_function(X)
-        else:
-            values = estimator.predict_proba(X)
-        if isinstance(values, list):  # of trees and the like: a table of two classes a label
-            values = np.column_stack([table[:, -1] for table in values])
-        return self._score_func(y, values)
-
-    def __repr__(self) -> str:
-        return f"{self.__name__}_scorer"
+    # scikit-learn's own scorers take two labels for two classes.
+    if hasattr(estimator, "decision_function"):
+        values = estimator.decision_function(X)
+    else:
+        values = estimator.predict_proba(X)
+    if isinstance(values, list):  # of trees and the like: a table of two classes for each label
+        values = np.column_stack([table[:, -1] for table in values])
+    return float(multilabel_roc_auc(y, values))
 
 
-multilabel_roc_auc_scorer = RankingScorer(multilabel_roc_auc)
-multioutput_r2_scorer = make_scorer(multioutput_r2)
-neg_multioutput_mean_absolute_error_scorer = make_scorer(
-    multioutput_mean_absolute_error, greater_is_better=False
-)
+def multioutput_r2_scorer(estimator: Any, X: Any, y: Any) -> float:
+    """Score a regressor of several targets by R².
+
+    For searches, `cross_val_score` and :func:`compare`.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted regressor.
+
+    X : list of networkx graphs, or GraphSet
+        Graphs, or whatever the estimator takes.
+
+    y : array-like of shape (n_graphs, n_targets)
+        True values, NaN where they are not known.
+
+    Returns
+    -------
+    score : float
+        The larger, the better.
+
+    See Also
+    --------
+    multioutput_r2 : The score.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.model_selection import KFold, cross_val_score
+    >>> from sklofi import FingerprintRegressor
+    >>> from sklofi.comparison import multioutput_r2_scorer
+    >>> from sklofi.datasets import load_graph_atlas
+    >>> graphs, y = load_graph_atlas(target="spectral_radius")
+    >>> graphs, y = graphs[::10], y[::10]
+    >>> y = np.column_stack([y, [len(graph.edges) for graph in graphs]])
+    >>> y[::4, 0] = np.nan  # not known
+    >>> folds = KFold(3, shuffle=True, random_state=0)
+    >>> scores = cross_val_score(
+    ...     FingerprintRegressor(), graphs, y, cv=folds, scoring=multioutput_r2_scorer
+    ... )
+    >>> bool((scores > 0.5).all())
+    True
+    """
+    return multioutput_r2(y, estimator.predict(X))
+
+
+def neg_multioutput_mean_absolute_error_scorer(estimator: Any, X: Any, y: Any) -> float:
+    """Score a regressor of several targets by its mean absolute error, times -1.
+
+    For searches, `cross_val_score` and :func:`compare`.
+
+    Parameters
+    ----------
+    estimator : estimator
+        A fitted regressor.
+
+    X : list of networkx graphs, or GraphSet
+        Graphs, or whatever the estimator takes.
+
+    y : array-like of shape (n_graphs, n_targets)
+        True values, NaN where they are not known.
+
+    Returns
+    -------
+    score : float
+        The larger, the better.
+
+    See Also
+    --------
+    multioutput_mean_absolute_error : The score.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.model_selection import KFold, cross_val_score
+    >>> from sklofi import FingerprintRegressor
+    >>> from sklofi.comparison import neg_multioutput_mean_absolute_error_scorer
+    >>> from sklofi.datasets import load_graph_atlas
+    >>> graphs, y = load_graph_atlas(target="spectral_radius")
+    >>> graphs, y = graphs[::10], y[::10]
+    >>> y = np.column_stack([y, [len(graph.edges) for graph in graphs]])
+    >>> y[::4, 0] = np.nan  # not known
+    >>> folds = KFold(3, shuffle=True, random_state=0)
+    >>> scores = cross_val_score(
+    ...     FingerprintRegressor(),
+    ...     graphs,
+    ...     y,
+    ...     cv=folds,
+    ...     scoring=neg_multioutput_mean_absolute_error_scorer,
+    ... )
+    >>> bool((scores > -1).all())
+    True
+    """
+    return -multioutput_mean_absolute_error(y, estimator.predict(X))
+
 
 # By their names for `compare`.
-SCORERS: dict[str, Any] = {
+SCORERS: dict[str, Callable[[Any, Any, Any], float]] = {
     "multilabel_roc_auc": multilabel_roc_auc_scorer,
     "multioutput_r2": multioutput_r2_scorer,
     "neg_multioutput_mean_absolute_error": neg_multioutput_mean_absolute_error_scorer,

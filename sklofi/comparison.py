@@ -88,7 +88,7 @@ SHARES = (
 SHARES_OF_PAIRS = (
     metrics.average_precision_score,
     metrics.roc_auc_score,
-    multilabel_roc_auc,
+    multilabel_roc_auc_scorer,
 )
 
 
@@ -300,7 +300,10 @@ def _read_scoring(scoring: Any, default: str) -> dict[str, Any]:
 
 
 def _name_of(score: Any) -> str:
-    return score if isinstance(score, str) else getattr(score, "__name__", "score")
+    if isinstance(score, str):
+        return score
+    ours = (name for name, scorer in SCORERS.items() if scorer is score)
+    return next(ours, getattr(score, "__name__", "score"))
 
 
 def _make_scorer(estimator: Any, score: Any) -> Any:
@@ -361,7 +364,7 @@ def _takes_groups(estimator: Any) -> bool:
 
 def _resolution(scorer: Any, n_test: list[int], n_labels: int = 1) -> float:
     """Return the smallest difference between two scores if they count graphs, else 0."""
-    function = getattr(scorer, "_score_func", None)  # scorers of one's own have none
+    function = getattr(scorer, "_score_func", scorer)  # scorers of one's own have none
     n_graphs = float(np.mean(n_test))
     if any(function is share for share in SHARES_OF_PAIRS):
         return 4 / n_graphs**2 / n_labels  # of as many pairs at most, for each label

@@ -611,11 +611,10 @@ def test_several_labels_with_holes_are_compared_by_their_ranks():
         assert comparison.metric == "multilabel_roc_auc"
         assert (comparison.scores[0] == 1).all() and (comparison.scores[1] < 1).all()
         assert comparison.resolution == pytest.approx(4 / 30**2 / 3)
-    expected = multilabel_roc_auc_scorer
-    named = compare(estimators, labels, holes, cv=3, scoring="multilabel_roc_auc")
-    assert_array_equal(
-        compare(estimators, labels, holes, cv=3, scoring=expected).scores, named.scores
-    )
+    for scoring in ("multilabel_roc_auc", multilabel_roc_auc_scorer):
+        same = compare(estimators, labels, holes, cv=3, scoring=scoring)
+        assert same.metric == "multilabel_roc_auc"
+        assert_array_equal(same.scores, comparison.scores)
     assert compare(estimators, labels, labels, cv=3, scoring="roc_auc").means()["knows"] == 1
 
 
