@@ -397,9 +397,12 @@ class NetworkClassifier(ClassifierMixin, Task, WeighsClasses):
         return y if self._n_labels is None else strata_of_labels(y)
 
     def _network_target(self, y: NDArray[Any]) -> NDArray[np.int64]:
+        target: NDArray[np.int64]
         if self._n_labels is not None:
-            return np.maximum(y, 0).astype(np.int64)  # unknown labels have no weight
-        return np.searchsorted(self.classes_, y)
+            target = np.maximum(y, 0).astype(np.int64)  # unknown labels have no weight
+        else:
+            target = np.searchsorted(self.classes_, y)
+        return target
 
 
 def _warn_of_constant_labels(labels: NDArray[np.int8]) -> None:

@@ -11,9 +11,10 @@ from sklearn.utils import get_tags
 from training_helpers import FULL_BATCH, QUICK
 
 from sklofi import GraphSet, LoFIClassifier, LoFIRegressor
+from sklofi._multilabel import strata_of_labels
 from sklofi.baselines import DeepMultisetsClassifier, DeepMultisetsRegressor
 from sklofi.datasets import make_motif_graphs
-from sklofi.inspection import mask_importance, node_attribution
+from sklofi.inspection import AttributionDisplay, mask_importance, node_attribution
 from sklofi.training._split import cross_parts
 
 NAN = float("nan")
@@ -40,10 +41,11 @@ def weights(estimator):
     return torch.cat([w.flatten() for w in estimator.net_.module_.state_dict().values()]).numpy()
 
 
-def loss_of(probabilities, y):
+def loss_of(probabilities, y, weight=None):
     """Mean cross-entropy over what is known."""
     known = ~np.isnan(y)
-    return -np.log(np.where(y == 1, probabilities, 1 - probabilities)[known]).mean()
+    losses = -np.log(np.where(y == 1, probabilities, 1 - probabilities)[known])
+    return np.average(losses, weights=None if weight is None else weight[known])
 
 
 # One target, by the way of several
@@ -57,27 +59,19 @@ class OneLabel(LoFIClassifier):
 
 
 @pytest.mark.parametrize("options", [QUICK, ENSEMBLE], ids=["network", "ensemble"])
-@pytest.mark.parametrize("class_weight", [None, {0: 1, 1: 3}])
-def test_one_label_is_two_classes_to_the_last_bit(motifs, options, class_weight):
+def test_one_label_is_two_classes_to_the_last_bit(motifs, options):
     graphs, _ = motifs
     _, y = make_motif_graphs(40, random_state=0)
-    options = {**options, "class_weight": class_weight}
-    if class_weight is not None:  # which weigh values there and graphs here
-        options.update(early_stopping=False, counts=False, n_members=1)
-    one = OneLabel(**options).fit(graphs, y)
-    two = LoFIClassifier(**options).fit(graphs, y)
+    one, two = OneLabel(**options).fit(graphs, y), LoFIClassifier(**options).fit(graphs, y)
     assert one._n_labels == 1
-    if class_weight is None:
-        assert_array_equal(weights(one), weights(two))
-        assert_array_equal(one.predict_proba(graphs)[:, 0], two.predict_proba(graphs)[:, 1])
-        assert_array_equal(one.predict(graphs)[:, 0], two.predict(graphs))
-        assert one.history_[:, "valid_loss"] == two.history_[:, "valid_loss"]
-        assert one.counts_share_ == two.counts_share_
-        assert one.oof_losses_ == two.oof_losses_
-        if one.oof_prediction_ is not None:
-            assert_array_equal(one.oof_prediction_[:, 0], two.oof_prediction_[:, 1])
-    else:
-        assert_allclose(one.predict_proba(graphs)[:, 0], two.predict_proba(graphs)[:, 1], rtol=1e-2)
+    assert_array_equal(weights(one), weights(two))
+    assert_array_equal(one.predict_proba(graphs)[:, 0], two.predict_proba(graphs)[:, 1])
+    assert_array_equal(one.predict(graphs)[:, 0], two.predict(graphs))
+    assert one.history_[:, "valid_loss"] == two.history_[:, "valid_loss"]
+    assert one.counts_share_ == two.counts_share_
+    assert one.oof_losses_ == two.oof_losses_
+    if one.oof_prediction_ is not None:
+        assert_array_equal(one.oof_prediction_[:, 0], two.oof_prediction_[:, 1])
 
 
 @pytest.mark.parametrize("options", [QUICK, ENSEMBLE], ids=["network", "ensemble"])
@@ -114,14 +108,18 @@ def test_losses_and_scores_are_means_over_what_is_known(motifs):
     graphs, y = motifs
     y_val = y[20:].copy()
     y_val[:, 1] = NAN  # a column of which nothing is known there
-    fitted = LoFIClassifier(**{**TINY, "max_epochs": 1}).fit(
-        graphs[:20], y[:20], X_val=graphs[20:], y_val=y_val
-    )
-    expected = loss_of(fitted.predict_proba(graphs[20:]), y_val)
-    assert fitted.history_[-1, "valid_loss"] == pytest.approx(expected, rel=1e-5)
-    known = ~np.isnan(y_val)
-    accuracy = (fitted.predict(graphs[20:]) == y_val)[known].mean()
-    assert fitted.history_[-1, "valid_score"] == pytest.approx(accuracy, rel=1e-5)
+    by_class = np.array([[1.0, 3.0], [1.0, 1.0], [2.0, 1.0]])  # of each label
+    of_all, of_classes = np.ones_like(y_val), np.where(y_val == 1, by_class[:, 1], by_class[:, 0])
+    for class_weight, weight in ((None, of_all), ([{1: 3.0}, {}, {0: 2.0}], of_classes)):
+        fitted = LoFIClassifier(**{**TINY, "max_epochs": 1}, class_weight=class_weight).fit(
+            graphs[:20], y[:20], X_val=graphs[20:], y_val=y_val
+        )
+        expected = loss_of(fitted.predict_proba(graphs[20:]), y_val, weight)
+        assert fitted.history_[-1, "valid_loss"] == pytest.approx(expected, rel=1e-5)
+        known = ~np.isnan(y_val)
+        is_right = (fitted.predict(graphs[20:]) == y_val)[known]
+        accuracy = np.average(is_right, weights=weight[known])
+        assert fitted.history_[-1, "valid_score"] == pytest.approx(accuracy, rel=1e-5)
 
 
 def test_numbers_that_are_not_known_are_left_out_of_losses_and_scores(motifs):
@@ -166,8 +164,6 @@ def test_a_label_that_never_changes_is_learned_with_a_warning(motifs):
 
 
 def test_rare_labels_are_in_all_parts():
-    from sklofi._multilabel import strata_of_labels
-
     labels = np.zeros((40, 2), dtype=np.int8)
     labels[:10, 1] = 1
     parts = cross_parts(strata_of_labels(labels), 0.2, 5, seed=0)
@@ -211,7 +207,7 @@ def test_accuracy_needs_all_labels(classifier, motifs):
     assert classifier.score(graphs, predicted.astype(float)) == 1
     predicted[:10] = 1 - predicted[:10]
     assert classifier.score(graphs, predicted) == 0.75
-    with pytest.raises(ValueError, match="missing labels.*multilabel_roc_auc"):
+    with pytest.raises(ValueError, match=r"missing labels.*multilabel_roc_auc"):
         classifier.score(graphs, y)
 
 
@@ -334,6 +330,19 @@ def test_attributions_sum_to_the_log_odds_of_a_label(classifier, motifs):
         node_attribution(classifier, graphs[:2])
     with pytest.raises(ValueError, match="target=3 is none of the labels 0 to 2"):
         node_attribution(classifier, graphs[:2], target=3)
+
+
+def test_displays_name_the_label_and_what_is_known_of_it():
+    pytest.importorskip("matplotlib")
+    graphs, y = make_motif_graphs(20, random_state=0)
+    table = np.column_stack([y, 1 - y]).astype(float)
+    fitted = LoFIClassifier(**TINY).fit(graphs, table)
+    table[0] = NAN
+    display = AttributionDisplay.from_estimator(fitted, graphs[:2], table[:2], target=1, tol=0.1)
+    assert display.unit == "evidence for label 1 (log-odds)"
+    chance = fitted.predict_proba(graphs[:1])[0, 1]
+    assert display.titles[0] == f"label 1: {chance:.0%}, true unknown"
+    assert display.titles[1].endswith("true yes" if table[1, 1] else "true no")
 
 
 def test_importances_of_masks_are_losses_over_what_is_known(motifs):
