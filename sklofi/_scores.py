@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.metrics import mean_absolute_error, r2_score, roc_auc_score
 
-from sklofi._multilabel import UNKNOWN, read_labels
+from sklofi._multilabel import UNKNOWN, is_missing, read_labels
 
 Floats = NDArray[np.float64]
 
@@ -288,6 +288,15 @@ SCORERS: dict[str, Callable[[Any, Any, Any], float]] = {
 }
 
 
+def read_numbers(values: Any) -> Floats:
+    """Return numbers as an array, with NaN for those that are missing in any way."""
+    numbers = np.asarray(values)
+    if numbers.dtype.kind == "O":
+        is_hole = np.vectorize(is_missing, otypes=[bool])(numbers)
+        numbers = np.where(is_hole, np.nan, numbers)
+    return numbers.astype(np.float64)
+
+
 def _area(labels: NDArray[np.int8], scores: Floats) -> float:
     """Return the area of one label, or NaN if not both classes are known."""
     is_known = labels != UNKNOWN
@@ -300,7 +309,7 @@ def _scores_of_columns(
     score: Callable[..., float], y_true: Any, y_pred: Any, sample_weight: Any, *, least: int
 ) -> Floats:
     """Return the score of each column, and NaN where less than so many values are known."""
-    true, predicted = (np.asarray(values, dtype=np.float64) for values in (y_true, y_pred))
+    true, predicted = read_numbers(y_true), read_numbers(y_pred)
     _check_shapes(true, predicted, "y_pred")
     weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     scores = []

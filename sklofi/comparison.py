@@ -43,6 +43,7 @@ from sklofi._scores import (
     multioutput_r2,
     multioutput_r2_scorer,
     neg_multioutput_mean_absolute_error_scorer,
+    read_numbers,
 )
 from sklofi._statistics import (
     ROUNDING,
@@ -272,8 +273,7 @@ def _default_score(is_classification: bool, labels: Any, y: Any) -> str:
 
 def _has_holes(y: Any) -> bool:
     """Whether y is a table of numbers of which some are missing."""
-    table = np.asarray(y)
-    return table.ndim == 2 and table.dtype.kind == "f" and bool(np.isnan(table).any())
+    return np.ndim(y) == 2 and bool(np.isnan(read_numbers(y)).any())
 
 
 def _read_scoring(scoring: Any, default: str) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Scores of tables, against those of scikit-learn column by column."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LinearRegression, LogisticRegression
@@ -101,6 +102,14 @@ def test_targets_of_which_too_little_is_known_are_left_out():
         multioutput_r2([[NAN, 1], [2, NAN]], [[0, 0], [0, 0]])
     with pytest.raises(ValueError, match=r"shape \(1, 2\), but y_pred"):
         multioutput_r2([[1, 2]], [1, 2])
+
+
+def test_numbers_may_be_missing_in_any_way():
+    predicted = [[1.0, 4.0], [2.0, 9.0], [3.0, 7.0]]
+    for missing in (NAN, None, pd.NA):
+        y = [[1, 5], [2, missing], [3, 7]]
+        for table in (y, pd.DataFrame(y, dtype="Int64" if missing is pd.NA else None)):
+            assert multioutput_mean_absolute_error(table, predicted) == 0.25
 
 
 def vectors():
