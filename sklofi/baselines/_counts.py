@@ -19,13 +19,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import has_fit_parameter
 
-from sklofi._parameters import POSITIVE, ReadsEdgeLabels, parameter
+from sklofi._graph_features import NO_GRAPH_FEATURES, GraphEncoder
+from sklofi._parameters import POSITIVE, ReadsEdgeLabels, ReadsGraphFeatures, parameter
 from sklofi._validation import TrainingData
+from sklofi.graphs._input import as_graph_set
 from sklofi.graphs._warnings import warn_of_training
 from sklofi.kernels._fingerprint import (
     FingerprintVectorizer as FingerprintVectorizer,  # a name of sklofi.baselines, too
 )
 from sklofi.kernels._fingerprint import largest_ring, neighborhood_radius
+from sklofi.kernels._linear_counts import beside_counts
 from sklofi.kernels._machine import GraphMachine, MachineClassifier, MachineRegressor
 from sklofi.kernels._vectorizer import GraphVectorizer
 from sklofi.kernels._wl import VertexHistogramVectorizer
@@ -34,8 +37,11 @@ from sklofi.kernels._wl import VertexHistogramVectorizer
 LARGEST_C = 1e10
 
 
-class CountMachine(GraphMachine):
-    """Base of the estimators that count: from graphs to scaled counts and a machine."""
+class CountMachine(ReadsGraphFeatures, GraphMachine):
+    """Base of the estimators that count: from graphs to scaled counts and a machine.
+
+    Features of graphs as a whole stand beside the counts.
+    """
 
     estimator: Any = parameter(
         """A classifier or regressor of scikit-learn that learns from the scaled counts, a
@@ -72,8 +78,15 @@ class CountMachine(GraphMachine):
     _set_last = "estimator_"
     _saved_classes = (
         *(FingerprintVectorizer, VertexHistogramVectorizer),
-        *(LogisticRegression, Ridge),
+        *(LogisticRegression, Ridge, GraphEncoder),
     )
+    _absent_from_files: ClassVar[dict[str, Any]] = {
+        "graph_features": None,
+        "_graph_encoder": NO_GRAPH_FEATURES,
+    }
+
+    def _graph_attributes(self) -> dict[str, Any]:
+        return {**super()._graph_attributes(), "graph_features": self.graph_features}
 
     @abstractmethod
     def _make_vectorizer(self) -> GraphVectorizer:
@@ -94,13 +107,16 @@ class CountMachine(GraphMachine):
                 " takes no weights in fit. Use an estimator that does, or no weights."
             )
         self.vectorizer_ = self._make_vectorizer()
-        warn_of_training(X, graphs, type(self).__name__, self.vectorizer_.uses_edge_labels)
+        uses_edge_labels, owner = self.vectorizer_.uses_edge_labels, type(self).__name__
+        warn_of_training(X, graphs, owner, uses_edge_labels, uses_graph_features=True)
         counts = self.vectorizer_.fit_graphs(graphs)
         self._scale = _spread(counts, weight)
+        self._graph_encoder = GraphEncoder.fit(graphs, weight)
+        inputs = beside_counts(_divide(counts, self._scale), graphs, self._graph_encoder)
         # Weights of one are not passed on: where scikit-learn routes metadata, an estimator of
         # several would ask what to do with weights that the user has not given.
         weights = {"sample_weight": weight} if takes_weights and (weight != 1).any() else {}
-        self.estimator_ = machine.fit(_divide(counts, self._scale), y, **weights)
+        self.estimator_ = machine.fit(inputs, y, **weights)
 
     def _check_weights(self, weight: NDArray[np.float64]) -> None:
         largest = float(self.C) * float(weight.max())  # which may overflow
@@ -124,7 +140,9 @@ class CountMachine(GraphMachine):
         return machine
 
     def _inputs(self, X: Any) -> Iterator[sp.csr_array]:
-        yield _divide(self.vectorizer_.transform(X), self._scale)
+        graphs = as_graph_set(X, **self._reading())
+        counts = _divide(self.vectorizer_.transform(graphs), self._scale)
+        yield beside_counts(counts, graphs, self._graph_encoder, type(self).__name__)
 
     def _fitted_machine(self, method: str) -> Any:
         return self.estimator_

@@ -212,6 +212,7 @@ def describe_call(
         (graphs.fingerprint, _in_a_fixed_order(_labels_of(graphs)), y, weight)
         for graphs, y, weight, _ in filter(None, (training, validation))
     ]
+    vectors = [graphs.graph_vectors for graphs, *_ in filter(None, (training, validation))]
     groups = None if validation is not None else training.groups
     parameters = estimator.get_params(deep=False)
     parameters["callbacks"] = [_describe_callback(item) for item in parameters["callbacks"] or []]
@@ -228,8 +229,9 @@ def describe_call(
         "parameters": {name: joblib.hash(value) for name, value in parameters.items()},
         "data": joblib.hash(data),
         "start": joblib.hash(start),
-        # Not in the files of fits without groups, which are found as before.
+        # Not in the files of fits without them, which are found as before.
         **({} if groups is None else {"groups": joblib.hash(groups)}),
+        **({"graph features": joblib.hash(vectors)} if vectors[0] is not None else {}),
     }
 
 
