@@ -136,7 +136,7 @@ def test_every_network_sees_them(name):
     graphs = X[:16]
     fitted = peer(max_epochs=2, early_stopping=False, random_state=0).fit(graphs, y[:16])
     assert fitted.net_.get_params_for("module")["n_graph_features"] == 2
-    other = graphs.with_graph_features(graphs.graph_vectors + [3, 0], NAMES)
+    other = graphs.with_graph_features(graphs.graph_vectors + np.array([3, 0]), NAMES)
     method = "predict_proba" if hasattr(fitted, "predict_proba") else "predict"
     assert (getattr(fitted, method)(graphs) != getattr(fitted, method)(other)).any()
     embedding = fitted.transform(graphs)
@@ -208,7 +208,7 @@ def test_saved_estimators_predict_the_same(estimator, tmp_path):
     fitted.save(tmp_path / "model.safetensors")
     loaded = sklofi.load(tmp_path / "model.safetensors")
     assert_array_equal(loaded.predict(X), fitted.predict(X))
-    with pytest.raises(ValueError, match="^X has 0 graph features, but .* is expecting 2 graph"):
+    with pytest.raises(ValueError, match=r"^X has 0 graph features, but .* is expecting 2 graph"):
         loaded.predict(X.with_graph_features(None))
 
 
@@ -222,9 +222,9 @@ def test_other_features_than_in_training_are_refused(estimator):
         (without, X, "2 .* expecting 0"),
         (with_features, X.with_graph_features(X.graph_vectors[:, 0]), "1 .* expecting 2"),
     ]:
-        with pytest.raises(ValueError, match=f"^X has {numbers} graph features as input.$"):
+        with pytest.raises(ValueError, match=rf"^X has {numbers} graph features as input.$"):
             fitted.predict(graphs)
-    with pytest.raises(ValueError, match="^graph_features='dose', but X has no graph features"):
+    with pytest.raises(ValueError, match=r"^graph_features='dose', but X has no graph features"):
         clone(estimator).set_params(graph_features="dose").fit(bare, Y[:20])
 
 
@@ -233,7 +233,7 @@ def test_a_checkpoint_belongs_to_the_features(tmp_path):
     fitted = clone(regressor).fit(X[:20], Y[:20], checkpoint=path)
     again = clone(regressor).fit(X[:20], Y[:20], checkpoint=path)
     assert_array_equal(again.predict(X), fitted.predict(X))
-    other = X[:20].with_graph_features(X.graph_vectors[:20] + [1, 0], NAMES)
+    other = X[:20].with_graph_features(X.graph_vectors[:20] + np.array([1, 0]), NAMES)
     with pytest.raises(ValueError, match="belongs to a fit of other graphs or targets"):
         clone(regressor).fit(other, Y[:20], checkpoint=path)
 
@@ -241,7 +241,7 @@ def test_a_checkpoint_belongs_to_the_features(tmp_path):
 def test_early_stopping_on_other_graphs_sees_theirs():
     regressor = LoFIRegressor(**SMALL).fit(X[:20], Y[:20], X_val=X[20:30], y_val=Y[20:30])
     assert len(regressor.history_) == 3
-    with pytest.raises(ValueError, match="^X has 0 graph features"):
+    with pytest.raises(ValueError, match=r"^X has 0 graph features"):
         bare = X[20:30].with_graph_features(None)
         LoFIRegressor(**SMALL).fit(X[:20], Y[:20], X_val=bare, y_val=Y[20:30])
 

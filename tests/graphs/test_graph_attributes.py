@@ -3,6 +3,7 @@
 import copy
 import pickle
 import warnings
+from dataclasses import replace
 
 import igraph
 import networkx as nx
@@ -108,9 +109,9 @@ def test_the_index_of_a_table_names_the_graphs_of_edge_lists():
     assert_array_equal(found.graph_vectors, VECTORS[[1, 3]])
     found = GraphSet.from_edge_list(edges, graph_features=VECTORS)  # in the order of the graphs
     assert_array_equal(found.graph_vectors, VECTORS)
-    with pytest.raises(ValueError, match="^Graph 'a' has no row in graph_features, a table whose"):
+    with pytest.raises(ValueError, match=r"^Graph 'a' has no row in graph_features, a table whose"):
         GraphSet.from_edge_list(edges, graph_features=table[:3])
-    with pytest.raises(ValueError, match="^Graph 'd' is twice in the index of graph_features"):
+    with pytest.raises(ValueError, match=r"^Graph 'd' is twice in the index of graph_features"):
         GraphSet.from_edge_list(edges, graph_features=table.iloc[[0, 0, 1, 2, 3]])
 
 
@@ -202,26 +203,26 @@ def test_what_is_no_table_of_numbers_is_refused(values, message):
 
 @pytest.mark.parametrize("values", [3.0, "hot", {"a": 1}, sp.eye_array(4)])
 def test_what_is_no_table_is_refused(values):
-    with pytest.raises(TypeError, match="^graph_features has to be an array or a data frame"):
+    with pytest.raises(TypeError, match=r"^graph_features has to be an array or a data frame"):
         attached(values)
 
 
 def test_names_have_to_fit_the_columns():
-    with pytest.raises(ValueError, match="^graph_features has 2 columns, but 1 names"):
+    with pytest.raises(ValueError, match=r"^graph_features has 2 columns, but 1 names"):
         attached(VECTORS, names=["a"])
 
 
 def test_an_attribute_that_graphs_lack_is_named():
     graphs = paths()
-    with pytest.raises(
-        ValueError, match="^No graph has the attribute 'pH' .* the attributes 'cond"
-    ):
+    with pytest.raises(ValueError, match=r"^No graph has the attribute 'pH' .* attributes 'cond"):
         GraphSet.from_networkx(graphs, graph_features="pH")
-    with pytest.raises(ValueError, match="^The graphs have vectors of 2 numbers as their features"):
+    with pytest.raises(
+        ValueError, match=r"^The graphs have vectors of 2 numbers as their features"
+    ):
         GraphSet.from_networkx(graphs, graph_features=["dose", "conditions"])
     with pytest.raises(ValueError, match="is an empty list"):
         GraphSet.from_networkx(graphs, graph_features=[])
-    with pytest.raises(TypeError, match="with_graph_features.array.$"):
+    with pytest.raises(TypeError, match=r"with_graph_features.array.$"):
         GraphSet.from_networkx(graphs, graph_features=VECTORS)
     del graphs[2].graph["dose"]
     with pytest.raises(ValueError, match=r"^Graph 2 has no attribute 'dose' .* \(1 of 4 graphs"):
@@ -233,9 +234,11 @@ def test_estimators_read_what_they_are_told_to():
     assert_array_equal(from_list.graph_vectors, VECTORS)
     assert as_graph_set(attached(), None).graph_vectors is not None  # chosen when it was made
     assert as_graph_set(attached(), None, graph_features=NAMES).graph_vectors is not None
-    with pytest.raises(ValueError, match="^graph_features='pH', but X is a GraphSet with the"):
+    with pytest.raises(ValueError, match=r"^graph_features='pH', but X is a GraphSet with the"):
         as_graph_set(attached(), None, graph_features="pH")
-    with pytest.raises(ValueError, match="GraphSet.from_molecules.molecules, graph_features=table"):
+    with pytest.raises(
+        ValueError, match=r"GraphSet.from_molecules.molecules, graph_features=table"
+    ):
         as_graph_set(["CO", "CN"], None, graph_features="dose")
     with pytest.raises(ValueError, match="but a matrix has no attributes"):
         as_graph_set([sp.eye_array(2)], None, graph_features="dose")
@@ -260,9 +263,7 @@ def test_networks_do_not_warn():
         network.fit(graphs, [0, 1] * 4)
 
 
-def test_arrays_that_do_not_fit_are_refused(tmp_path):
-    from dataclasses import replace
-
+def test_arrays_that_do_not_fit_are_refused():
     graphs = attached()
     for bad in (
         {"graph_vectors": VECTORS[:3]},

@@ -82,7 +82,7 @@ def test_graphs_are_read_as_the_estimator_reads_them(planted):
     of_list = graph_feature_importance(regressor, X.to_networkx(), y, random_state=0)
     assert_array_equal(of_set.importances, of_list.importances)
     search = GridSearchCV(regressor, {"C": [1.0]}, cv=2).fit(X, y)
-    with pytest.raises(TypeError, match="^GridSearchCV does not say how it reads graphs. Pass a"):
+    with pytest.raises(TypeError, match=r"^GridSearchCV does not say how it reads graphs. Pass a"):
         graph_feature_importance(search, X.to_networkx(), y)
 
 
@@ -90,7 +90,7 @@ def test_graphs_without_features_are_refused(planted):
     X, y = planted
     bare = X.with_graph_features(None)
     regressor = FingerprintRegressor().fit(bare, y)
-    with pytest.raises(ValueError, match="^X has no graph features whose importance"):
+    with pytest.raises(ValueError, match=r"^X has no graph features whose importance"):
         graph_feature_importance(regressor, bare, y)
 
 
@@ -106,7 +106,7 @@ def test_attributions_of_nodes_are_complete_and_features_are_in_the_baseline(pla
     assert_allclose(sums + result.residuals, result.outputs - result.baselines, atol=1e-4)
     assert (np.abs(result.residuals) < 0.05).all()
     # The baseline is what is predicted without nodes, under the conditions of the graph.
-    other = graphs.with_graph_features(graphs.graph_vectors + [0, 2, 0], NAMES)
+    other = graphs.with_graph_features(graphs.graph_vectors + np.array([0, 2, 0]), NAMES)
     moved = node_attribution(lofi, other, tol=0.001)
     assert (moved.baselines > result.baselines + 1).all()
 
