@@ -49,7 +49,8 @@ class GraphEncoder:
             return np.zeros((len(graphs), 0))
         with np.errstate(over="ignore", under="ignore"):
             standardized = (graphs.graph_vectors - self.mean) / self.scale
-        return standardized.clip(-FARTHEST, FARTHEST)
+        encoded: NDArray[np.float64] = standardized.clip(-FARTHEST, FARTHEST)
+        return encoded
 
 
 # What estimators have that were fitted before graphs had features.

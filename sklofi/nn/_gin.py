@@ -202,7 +202,6 @@ class GIN(PyGNetwork, StackedNetwork):
         self.numbers_per_node = 3 * n_features + 10 * n_layers * n_hidden
         self.n_edge_features = n_edge_features
         self.n_graph_features = n_graph_features
-        self.n_pooled = self.n_embedding - n_graph_features
         self.numbers_per_edge = max(n_features, n_hidden)
         if n_edge_features:  # keeps the messages
             self.numbers_per_edge += n_features + (n_layers - 1) * n_hidden
@@ -213,9 +212,9 @@ class GIN(PyGNetwork, StackedNetwork):
         return graphs.edge_index, graphs.node_weight(), graphs.edge_weight, features, kinds
 
     def head(self, embedding: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        pooled, features = embedding.split([self.n_pooled, self.n_graph_features], dim=1)
-        pooled = drop(pooled, self.dropout, self.training, generator)
-        outputs: Tensor = self.output(torch.cat([pooled, features], dim=1))
+        n_pooled = self.n_embedding - self.n_graph_features
+        pooled = drop(embedding[:, :n_pooled], self.dropout, self.training, generator)
+        outputs: Tensor = self.output(torch.cat([pooled, embedding[:, n_pooled:]], dim=1))
         return outputs
 
 
