@@ -16,6 +16,7 @@ PACKAGE = Path(sklofi.__file__).parent
 SHARED = {
     *(
         "_available",
+        "_documentation",
         "_graph_features",
         "_groups",
         "_memory",
