@@ -222,7 +222,7 @@ def test_an_attribute_that_graphs_lack_is_named():
         GraphSet.from_networkx(graphs, graph_features=["dose", "conditions"])
     with pytest.raises(ValueError, match="is an empty list"):
         GraphSet.from_networkx(graphs, graph_features=[])
-    with pytest.raises(TypeError, match=r"with_graph_features.array.$"):
+    with pytest.raises(TypeError, match=r"with_graph_features\(array\)\.$"):
         GraphSet.from_networkx(graphs, graph_features=VECTORS)
     del graphs[2].graph["dose"]
     with pytest.raises(ValueError, match=r"^Graph 2 has no attribute 'dose' .* \(1 of 4 graphs"):
