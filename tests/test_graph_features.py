@@ -1,5 +1,7 @@
 """Features of whole graphs in estimators: what is learned of them, and what is refused."""
 
+from dataclasses import replace
+
 import networkx as nx
 import numpy as np
 import pandas as pd
@@ -22,6 +24,7 @@ from sklofi import (
     baselines,
 )
 from sklofi._graph_features import GraphEncoder
+from sklofi._storage import CHECKS
 from sklofi.baselines import GINRegressor, LabelHistogramRegressor
 from sklofi.nn import FlatNetwork, Perceptron, pool
 from sklofi.training import FlatEstimator, NetworkRegressor
@@ -82,6 +85,25 @@ def test_columns_of_tables_have_to_be_the_same():
     with pytest.raises(ValueError, match="graph features 'b', 'a', but it was fitted on 'a', 'b'"):
         encoder.encode(graphs.with_graph_features(pd.DataFrame({"b": [3, 5], "a": [1, 2]})), "it")
     encoder.encode(graphs.with_graph_features([[1, 2], [3, 4]]), "it")  # which has no names
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"names": ["a"]},
+        {"names": ("a", "b")},
+        {"names": (1,)},
+        {"mean": np.array([np.nan])},
+        {"scale": np.zeros(1)},
+        {"scale": np.ones(1, np.float32)},
+        {"mean": [0.0]},
+    ],
+)
+def test_an_encoder_in_a_file_has_to_fit_together(forged):
+    encoder, _ = encoder_of([[1.0], [2.0]])
+    CHECKS[GraphEncoder](encoder)
+    with pytest.raises(ValueError, match="not described by names, means and scales"):
+        CHECKS[GraphEncoder](replace(encoder, **forged))
 
 
 # What is learned.
