@@ -148,6 +148,16 @@ def test_counts_beside_networks_learn_from_them():
     assert_allclose(regressor.counts_.outputs_of_features(X), encoded @ slopes)
 
 
+def test_coefficients_are_in_units_of_the_features():
+    regressor = FingerprintRegressor().fit(X, Y)
+    assert regressor.feature_names_[-2:].tolist() == ["graph_dose", "graph_day"]
+    counts = regressor.vectorizer_.transform(X.with_graph_features(None)).toarray()
+    inputs = np.hstack([counts, X.graph_vectors])
+    assert_allclose(inputs @ regressor.coef_ + regressor.intercept_, regressor.predict(X))
+    constant = X.with_graph_features(np.full(len(X), 7.0))
+    assert FingerprintRegressor().fit(constant, Y).coef_[-1] == 0
+
+
 @pytest.mark.parametrize("name", PEERS)
 def test_every_network_sees_them(name):
     """Outputs follow the features of a graph, and are as before without them."""

@@ -29,7 +29,13 @@ from sklofi.kernels._fingerprint import (
 )
 from sklofi.kernels._fingerprint import largest_ring, neighborhood_radius
 from sklofi.kernels._linear_counts import beside_counts
-from sklofi.kernels._machine import GraphMachine, MachineClassifier, MachineRegressor
+from sklofi.kernels._machine import (
+    Column,
+    GraphMachine,
+    MachineClassifier,
+    MachineRegressor,
+    OneClass,
+)
 from sklofi.kernels._vectorizer import GraphVectorizer
 from sklofi.kernels._wl import VertexHistogramVectorizer
 
@@ -72,13 +78,13 @@ class CountMachine(ReadsGraphFeatures, GraphMachine):
         "estimator_": (
             "object",
             """The estimator of scikit-learn that was fitted, by a regressor to the standardized
-            target.""",
+            target; a list of one for each column of y if there are several.""",
         ),
     }
     _set_last = "estimator_"
     _saved_classes = (
         *(FingerprintVectorizer, VertexHistogramVectorizer),
-        *(LogisticRegression, Ridge, GraphEncoder),
+        *(LogisticRegression, Ridge, OneClass, GraphEncoder),
     )
     _absent_from_files: ClassVar[dict[str, Any]] = {
         "graph_features": None,
@@ -97,7 +103,7 @@ class CountMachine(ReadsGraphFeatures, GraphMachine):
         """Return the machine that is used if the user gives none."""
 
     def _fit_machine(self, X: Any, data: TrainingData) -> None:
-        graphs, y, weight, _ = data
+        graphs, weight = data.graphs, data.weight
         machine = self._make_machine()
         self._check_weights(weight)
         takes_weights = has_fit_parameter(machine, "sample_weight")
@@ -115,8 +121,14 @@ class CountMachine(ReadsGraphFeatures, GraphMachine):
         inputs = beside_counts(_divide(counts, self._scale), graphs, self._graph_encoder)
         # Weights of one are not passed on: where scikit-learn routes metadata, an estimator of
         # several would ask what to do with weights that the user has not given.
-        weights = {"sample_weight": weight} if takes_weights and (weight != 1).any() else {}
-        self.estimator_ = machine.fit(inputs, y, **weights)
+        is_weighted = takes_weights and bool((weight != 1).any())
+
+        def fit(column: Column) -> Any:
+            weights = {"sample_weight": column.weight} if is_weighted else {}
+            rows = inputs if column.rows is None else inputs[column.rows]
+            return clone(machine).fit(rows, column.y, **weights)
+
+        self.estimator_ = self._fit_columns(self._columns(data), fit)
 
     def _check_weights(self, weight: NDArray[np.float64]) -> None:
         largest = float(self.C) * float(weight.max())  # which may overflow
@@ -147,6 +159,30 @@ class CountMachine(ReadsGraphFeatures, GraphMachine):
     def _fitted_machine(self, method: str) -> Any:
         return self.estimator_
 
+    def _feature_map(self) -> GraphVectorizer:
+        return self.vectorizer_
+
+    def _linear_machines(self) -> tuple[NDArray[np.float64], Any]:
+        machine = _example_of(self.estimator_)
+        if not (hasattr(machine, "coef_") and hasattr(machine, "intercept_")):
+            raise AttributeError(
+                f"{type(self).__name__} has no coef_ and no intercept_, because"
+                f" {type(machine).__name__} (estimator) has none."
+            )
+        return np.concatenate([self._scale, self._graph_encoder.scale]), self.estimator_
+
+    def _linear_map(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        coef, intercept = super()._linear_map()
+        of_features = coef[..., len(self._scale) :]  # as they are, not standardized
+        return coef, intercept - of_features @ self._graph_encoder.mean
+
+    @property
+    def feature_names_(self) -> NDArray[np.object_]:
+        """The names of what is counted, and behind ``graph_`` those of graph features."""
+        counted = super().feature_names_
+        names = [f"graph_{name}" for name in self._graph_encoder.names]
+        return np.array([*counted, *names], dtype=object)
+
 
 class CountClassifier(MachineClassifier, CountMachine):
     """Base of the classifiers."""
@@ -161,7 +197,7 @@ class CountClassifier(MachineClassifier, CountMachine):
         return machine
 
     def _lacks(self, method: str) -> str | None:
-        machine = vars(self).get("estimator_", self.estimator)
+        machine = _example_of(vars(self).get("estimator_", self.estimator))
         if machine is None or hasattr(machine, method):  # the default machine has them all
             return None
         name = type(self).__name__
@@ -288,6 +324,13 @@ class LabelHistogramRegressor(CountRegressor, BaseLabelHistogram):
     >>> bool(LabelHistogramRegressor().fit(graphs, y).score(graphs, y) < 0.9)
     True
     """
+
+
+def _example_of(machines: Any) -> Any:
+    """Return one of several machines, rather one that has learned something."""
+    if not isinstance(machines, list):
+        return machines
+    return next((one for one in machines if not isinstance(one, OneClass)), machines[0])
 
 
 def _spread(counts: sp.csr_array, weight: NDArray[np.float64]) -> NDArray[np.float64]:

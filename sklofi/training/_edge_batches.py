@@ -118,7 +118,7 @@ class EdgeDataset(GraphDataset):
             edge_weight,
             self.graph_features_of(rows),
         )
-        return EdgeBatch(flat, weight)
+        return EdgeBatch(flat, self.loss_weight[rows])
 
     def nodes_per_row(self, merge: bool) -> float:
         return 1.0  # nodes are never merged
