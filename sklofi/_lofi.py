@@ -238,7 +238,8 @@ class BaseLoFI(ReadsEdgeLabels, ReadsEdgeWeights, ReadsEdgeFeatures, NetworkEsti
             rows = rows[: max(1, min(n_fitting, N_EXAMPLES))]
             weight = torch.ones_like(weight)
         batch = training.batch(rows, gradients=False)[0].to(net.device)
-        net.module_.start_at_data_(*batch.inputs, weight[rows].to(net.device), generator)
+        nodes = batch.x, batch.egonets, batch.graphs
+        net.module_.start_at_data_(*nodes, weight[rows].to(net.device), generator)
         embedding = net.embed(training).double().numpy()
         eps = float(np.finfo(np.float32).eps)
         mean, scale = weighted_mean_and_scale(embedding, training.weight.double().numpy(), eps)

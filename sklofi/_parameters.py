@@ -349,6 +349,19 @@ class ReadsEdgeFeatures(Parameterized):
     )
 
 
+class ReadsGraphFeatures(Parameterized):
+    """Mixin of all that read features of graphs as a whole."""
+
+    graph_features: Any = parameter(
+        """Attribute of the graphs themselves with a number or a vector of numbers, such as a
+        temperature, or a list of attributes with a number each. They are standardized over the
+        training graphs. For a :class:`GraphSet` it was chosen when it was made.""",
+        "no_validation",
+        "hashable, list of hashable or None",
+        default=None,
+    )
+
+
 class HasClasses(Parameterized):
     """Mixin of all classifiers."""
 

@@ -17,6 +17,7 @@ SHARED = {
     *(
         "_available",
         "_documentation",
+        "_graph_features",
         "_groups",
         "_memory",
         "_messages",

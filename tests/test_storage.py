@@ -774,6 +774,8 @@ def test_averages_of_weights_of_another_size_are_refused(estimators, saved):
         ("DGCNNClassifier", "n_sorted", None),
         ("DGCNNClassifier", "n_sorted", 10**6),
         ("ECCClassifier", "n_edge_features", 7),
+        ("ECCClassifier", "n_graph_features", 1),
+        ("classifier", "n_graph_features", 0),
     ],
 )
 def test_networks_that_were_made_up_are_refused(estimators, path, name, parameter, value):

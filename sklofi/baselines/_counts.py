@@ -19,13 +19,16 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import has_fit_parameter
 
-from sklofi._parameters import POSITIVE, ReadsEdgeLabels, parameter
+from sklofi._graph_features import NO_GRAPH_FEATURES, GraphEncoder
+from sklofi._parameters import POSITIVE, ReadsEdgeLabels, ReadsGraphFeatures, parameter
 from sklofi._validation import TrainingData
+from sklofi.graphs._input import as_graph_set
 from sklofi.graphs._warnings import warn_of_training
 from sklofi.kernels._fingerprint import (
     FingerprintVectorizer as FingerprintVectorizer,  # a name of sklofi.baselines, too
 )
 from sklofi.kernels._fingerprint import largest_ring, neighborhood_radius
+from sklofi.kernels._linear_counts import beside_counts
 from sklofi.kernels._machine import (
     Column,
     GraphMachine,
@@ -40,8 +43,11 @@ from sklofi.kernels._wl import VertexHistogramVectorizer
 LARGEST_C = 1e10
 
 
-class CountMachine(GraphMachine):
-    """Base of the estimators that count: from graphs to scaled counts and a machine."""
+class CountMachine(ReadsGraphFeatures, GraphMachine):
+    """Base of the estimators that count: from graphs to scaled counts and a machine.
+
+    Features of graphs as a whole stand beside the counts.
+    """
 
     estimator: Any = parameter(
         """A classifier or regressor of scikit-learn that learns from the scaled counts, a
@@ -78,8 +84,15 @@ class CountMachine(GraphMachine):
     _set_last = "estimator_"
     _saved_classes = (
         *(FingerprintVectorizer, VertexHistogramVectorizer),
-        *(LogisticRegression, Ridge, OneClass),
+        *(LogisticRegression, Ridge, OneClass, GraphEncoder),
     )
+    _absent_from_files: ClassVar[dict[str, Any]] = {
+        "graph_features": None,
+        "_graph_encoder": NO_GRAPH_FEATURES,
+    }
+
+    def _graph_attributes(self) -> dict[str, Any]:
+        return {**super()._graph_attributes(), "graph_features": self.graph_features}
 
     @abstractmethod
     def _make_vectorizer(self) -> GraphVectorizer:
@@ -100,17 +113,19 @@ class CountMachine(GraphMachine):
                 " takes no weights in fit. Use an estimator that does, or no weights."
             )
         self.vectorizer_ = self._make_vectorizer()
-        warn_of_training(X, graphs, type(self).__name__, self.vectorizer_.uses_edge_labels)
+        uses_edge_labels, owner = self.vectorizer_.uses_edge_labels, type(self).__name__
+        warn_of_training(X, graphs, owner, uses_edge_labels, uses_graph_features=True)
         counts = self.vectorizer_.fit_graphs(graphs)
         self._scale = _spread(counts, weight)
+        self._graph_encoder = GraphEncoder.fit(graphs, weight)
+        inputs = beside_counts(_divide(counts, self._scale), graphs, self._graph_encoder)
         # Weights of one are not passed on: where scikit-learn routes metadata, an estimator of
         # several would ask what to do with weights that the user has not given.
         is_weighted = takes_weights and bool((weight != 1).any())
-        features = _divide(counts, self._scale)
 
         def fit(column: Column) -> Any:
             weights = {"sample_weight": column.weight} if is_weighted else {}
-            rows = features if column.rows is None else features[column.rows]
+            rows = inputs if column.rows is None else inputs[column.rows]
             return clone(machine).fit(rows, column.y, **weights)
 
         self.estimator_ = self._fit_columns(self._columns(data), fit)
@@ -137,7 +152,9 @@ class CountMachine(GraphMachine):
         return machine
 
     def _inputs(self, X: Any) -> Iterator[sp.csr_array]:
-        yield _divide(self.vectorizer_.transform(X), self._scale)
+        graphs = as_graph_set(X, **self._reading())
+        counts = _divide(self.vectorizer_.transform(graphs), self._scale)
+        yield beside_counts(counts, graphs, self._graph_encoder, type(self).__name__)
 
     def _fitted_machine(self, method: str) -> Any:
         return self.estimator_
@@ -152,7 +169,19 @@ class CountMachine(GraphMachine):
                 f"{type(self).__name__} has no coef_ and no intercept_, because"
                 f" {type(machine).__name__} (estimator) has none."
             )
-        return self._scale, self.estimator_
+        return np.concatenate([self._scale, self._graph_encoder.scale]), self.estimator_
+
+    def _linear_map(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        coef, intercept = super()._linear_map()
+        of_features = coef[..., len(self._scale) :]  # as they are, not standardized
+        return coef, intercept - of_features @ self._graph_encoder.mean
+
+    @property
+    def feature_names_(self) -> NDArray[np.object_]:
+        """The names of what is counted, and behind ``graph_`` those of graph features."""
+        counted = super().feature_names_
+        names = [f"graph_{name}" for name in self._graph_encoder.names]
+        return np.array([*counted, *names], dtype=object)
 
 
 class CountClassifier(MachineClassifier, CountMachine):

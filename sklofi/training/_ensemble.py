@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from torch import Tensor
 
+from sklofi._graph_features import GraphEncoder
 from sklofi._storage import BOOKKEEPING
 from sklofi._validation import TrainingData
 from sklofi.graphs._graph_set import GraphSet
@@ -82,6 +83,7 @@ class Ensemble(Task):
     oof_losses_: dict[str, float] | None
     _members: list[Any]
     _encoder: NodeEncoder
+    _graph_encoder: GraphEncoder | None
 
     # What an ensemble uses of the estimator.
 
@@ -273,6 +275,7 @@ class Ensemble(Task):
                 data.loss_weight,
                 splits,
                 lambda values: loss(combine(values)),
+                self._graph_encoder,
             )
             counts = combine(outputs)
             mixed = [loss((1 - share) * nets + share * counts) for share in SHARES]

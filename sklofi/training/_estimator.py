@@ -8,6 +8,7 @@ An estimator is a network, which says what its module is and which batches it ta
 from __future__ import annotations
 
 import copy
+import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
+from sklofi._graph_features import NO_GRAPH_FEATURES, GraphEncoder
 from sklofi._messages import show
 from sklofi._molecules import REMEMBERED, predicts_rows
 from sklofi._validation import TrainingData, check_training_data
@@ -68,7 +70,10 @@ class NetworkEstimator(
 ):
     """Base of the estimators that train a network, or several."""
 
-    _absent_from_files: ClassVar[dict[str, Any]] = {"n_members": 1, "counts": False, **ALONE}
+    _absent_from_files: ClassVar[dict[str, Any]] = {
+        **{"n_members": 1, "counts": False, **ALONE},
+        **{"graph_features": None, "_graph_encoder": NO_GRAPH_FEATURES},
+    }
 
     # As in the splitters of scikit-learn: whoever routes groups wants them kept together.
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"groups": True}
@@ -103,15 +108,27 @@ class NetworkEstimator(
 
     @abstractmethod
     def _embedding_names(self) -> list[str]:
-        """Return the names of the columns of the vectors of graphs."""
+        """Return the names of the columns of the vectors of graphs, without graph features."""
 
     def _graph_attributes(self) -> dict[str, Any]:
         """Return the attributes of networkx graphs that are read."""
-        return {"node_label": self.node_label, "node_features": self.node_features}
+        return {
+            "node_label": self.node_label,
+            "node_features": self.node_features,
+            "graph_features": self.graph_features,
+        }
+
+    @property
+    def _uses_graph_features(self) -> bool:
+        """Whether the network has an argument for features of graphs as a whole."""
+        return "n_graph_features" in inspect.signature(self._network).parameters
 
     def _learn_encoding(self, graphs: GraphSet, weight: NDArray[np.float64]) -> None:
-        """Remember how the nodes of the training graphs become vectors."""
+        """Remember how the nodes of the training graphs become vectors, and their features."""
         self._encoder = NodeEncoder.fit(graphs, weight, self.structure)
+        self._graph_encoder = None
+        if self._uses_graph_features:
+            self._graph_encoder = GraphEncoder.fit(graphs, weight)
         self.node_labels_ = list(self._encoder.labels) if self._encoder.has_labels else []
 
     @with_callbacks
@@ -240,7 +257,8 @@ class NetworkEstimator(
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Embed graphs: the vectors of the graphs, as the head of the network sees them.
 
-        If there are several networks, their vectors stand side by side.
+        If graphs have features as a whole (`graph_features`), these stand in the last columns,
+        standardized. If there are several networks, their vectors stand side by side.
 
         Parameters
         ----------
@@ -260,7 +278,8 @@ class NetworkEstimator(
         """Return the names of the columns of :meth:`transform`.
 
         For LoFI they are ``layer0_mask0`` and so on, for its peers the name of the class,
-        numbered. If there are several networks, ``member0_`` and so on stands before them.
+        numbered. Features of graphs as a whole have their own names, behind ``graph_``. If there
+        are several networks, ``member0_`` and so on stands before all names.
 
         Parameters
         ----------
@@ -273,14 +292,22 @@ class NetworkEstimator(
             A name for each column.
         """
         check_is_fitted(self)
-        names = self._embedding_names()
+        names = self._head_input_names()
         if len(self.members_) > 1:
             names = [
                 f"member{number}_{name}"
                 for number, member in enumerate(self.members_)
-                for name in member._embedding_names()
+                for name in member._head_input_names()
             ]
         return np.asarray(names, dtype=object)
+
+    def _head_input_names(self) -> list[str]:
+        of_graphs = [f"graph_{name}" for name in self._graph_feature_names()]
+        return [*self._embedding_names(), *of_graphs]
+
+    def _graph_feature_names(self) -> tuple[str, ...]:
+        """Return the names of the features of graphs as a whole that the network is given."""
+        return () if self._graph_encoder is None else self._graph_encoder.names
 
     @property
     def module_(self) -> Any:
@@ -341,6 +368,7 @@ class NetworkEstimator(
                 uses_features=True,
                 uses_edge_weights="edge_weight" in attributes,
                 uses_edge_features="edge_features" in attributes,
+                uses_graph_features=self._uses_graph_features,
             )
             self.__dict__.update(ALONE)
             self._remember_molecules(data.graphs)
@@ -390,6 +418,7 @@ class NetworkEstimator(
             owner=type(self).__name__,
             y=None if y is None else self._network_target(y),
             weight=weight,
+            graph_encoder=self._graph_encoder,
             value_weight=value_weight,
         )
 
@@ -412,6 +441,8 @@ class NetworkEstimator(
             "n_outputs": self._n_outputs,
             **self._architecture(training),
         }
+        if n_graph_features := len(self._graph_feature_names()):
+            architecture["n_graph_features"] = n_graph_features
         # Searches have numbers of numpy, which not all layers take, and which may overflow.
         architecture = {
             name: value.item() if isinstance(value, np.generic) else value

@@ -10,6 +10,8 @@ import torch
 from sklearn.utils._param_validation import validate_parameter_constraints
 from torch import nn
 
+from sklofi._graph_features import GraphEncoder
+from sklofi._messages import shorten
 from sklofi._parameters import AT_LEAST_1
 from sklofi._storage import SavedEstimator
 from sklofi.kernels._linear_counts import LinearCounts
@@ -26,7 +28,7 @@ class SavedNetwork(Ensemble, SavedEstimator):
     """Mixin of the estimators that hold a net: to save it, the net becomes plain data."""
 
     _network: ClassVar[type[nn.Module]]
-    _saved_classes: tuple[type, ...] = (NodeEncoder, LinearCounts, WLVectorizer)
+    _saved_classes: tuple[type, ...] = (NodeEncoder, GraphEncoder, LinearCounts, WLVectorizer)
 
     @abstractmethod
     def _make_net(
@@ -111,6 +113,12 @@ class SavedNetwork(Ensemble, SavedEstimator):
         """Check that a net in a file takes what the encoders give."""
         if net["architecture"]["n_features"] != self._encoder.n_columns:
             raise ValueError("the network does not take the nodes that are described")
+        encoder = self._graph_encoder
+        if not isinstance(encoder, GraphEncoder | None):
+            raise TypeError(f"expected features of graphs, got {shorten(encoder)}")
+        n_graph_features = 0 if encoder is None else encoder.n_columns
+        if net["architecture"].get("n_graph_features", 0) != n_graph_features:
+            raise ValueError("the network does not take the graph features that are described")
 
     def _check_loaded(self) -> None:
         shape = vars(self).get("_target_shape", ())  # not in all files of old versions

@@ -14,6 +14,7 @@ from sklofi._molecules import TakesMolecules
 from sklofi._parameters import (
     NOT_NEGATIVE,
     POSITIVE,
+    ReadsGraphFeatures,
     ReadsNodeLabels,
     choice,
     count,
@@ -62,7 +63,7 @@ def with_counts(*, default: bool) -> Any:
     )
 
 
-class TrainingParameters(ReadsNodeLabels, TakesMolecules):
+class TrainingParameters(ReadsNodeLabels, ReadsGraphFeatures, TakesMolecules):
     """Mixin with the parameters that all networks share, and the attributes of a fitted one."""
 
     node_features: Hashable | None = parameter(
