@@ -352,12 +352,33 @@ class Ensemble(Task):
         if "_members" not in vars(self):
             outputs: Tensor = self.net_.forward(dataset)
             return outputs
-        nets = [member.net_.forward(dataset).double() for member in self._members]
-        mean = torch.stack(nets).mean(dim=0)
+        return self._with_counts(dataset, self._outputs_of_members(dataset).mean(dim=0))
+
+    def _joint_outputs_and_spread(self, dataset: Any) -> tuple[Tensor, Tensor]:
+        """Return the joint outputs, and how far those of the members are apart.
+
+        The spread is the standard deviation over members, each together with the share of counts
+        that they have in common.
+        """
+        if len(self.members_) < 2:
+            raise ValueError(
+                f"This {type(self).__name__} has a single network, and return_std=True asks how"
+                " far several are apart. Fit it with several, such as n_members=5."
+            )
+        nets = self._outputs_of_members(dataset)
+        spread = (1 - self.counts_share_) * nets.std(dim=0, correction=0)
+        return self._with_counts(dataset, nets.mean(dim=0)), spread
+
+    def _outputs_of_members(self, dataset: Any) -> Tensor:
+        """Return the outputs of all networks, one upon another."""
+        return torch.stack([member.net_.forward(dataset).double() for member in self._members])
+
+    def _with_counts(self, dataset: Any, nets: Tensor) -> Tensor:
+        """Return outputs of networks together with the share of counts."""
         if self.counts_ is None or self.counts_share_ == 0:
-            return mean
+            return nets
         counts = torch.from_numpy(self.counts_.outputs(dataset.graphs))
-        return (1 - self.counts_share_) * mean + self.counts_share_ * counts
+        return (1 - self.counts_share_) * nets + self.counts_share_ * counts
 
 
 def _recorded(member: Any) -> list[NDArray[Any]]:
