@@ -4,8 +4,8 @@ SKLOFI_DATA=folder python -m benchmarks.bench_conformal [--sets MUTAG ...] [--se
 python -m benchmarks.bench_conformal --tables
 
 Intervals of numbers and sets of classes that MAPIE makes, at a confidence of 90 %. "split": three
-fifths of the graphs are learned from, a fifth is for calibration, a fifth is the test part. "cross":
-four fifths are learned from, in five folds. Molecules are split in three ways:
+fifths of the graphs are learned from, a fifth is for calibration, a fifth is the test part.
+"cross": four fifths are learned from, in five folds. Molecules are split in three ways:
 
 - "random": everything at random, so that all parts are alike;
 - "new scaffolds": the test part has scaffolds that no other part has; calibration is at random;

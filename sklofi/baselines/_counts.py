@@ -19,7 +19,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import has_fit_parameter
 
-from sklofi._parameters import POSITIVE, ReadsEdgeLabels, parameter
+from sklofi._parameters import POSITIVE, SEARCHED_C, ReadsEdgeLabels, parameter
 from sklofi._validation import TrainingData
 from sklofi.graphs._warnings import warn_of_training
 from sklofi.kernels._fingerprint import (
@@ -58,6 +58,11 @@ class CountMachine(GraphMachine):
         default=None,
     )
 
+    _search_space: ClassVar[dict[str, list[Any]]] = {
+        "radius": [1, 2, 3],
+        "max_ring": [0, 6, 8],
+        "C": SEARCHED_C,
+    }
     _fitted_attributes: ClassVar[dict[str, tuple[str, str]]] = {
         "vectorizer_": (
             "object",

@@ -17,13 +17,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from sklofi._available import available_unless
 from sklofi._molecules import predicts_rows
-from sklofi._parameters import HasClasses
+from sklofi._parameters import HasClasses, Searchable
 from sklofi._scaling import restore_target, standardize_target
 from sklofi._validation import TrainingData, check_classes, check_training_data
 from sklofi.kernels._estimator import GraphEstimator
 
 
-class GraphMachine(GraphEstimator):
+class GraphMachine(Searchable, GraphEstimator):
     """Base of the estimators that hold a machine of scikit-learn.
 
     A task (:class:`MachineClassifier`, :class:`MachineRegressor`) implements the hooks for targets,

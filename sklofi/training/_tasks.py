@@ -246,6 +246,8 @@ class NetworkRegressor(RegressorMixin, Task, Parameterized):
 
     loss: str = choice("What to minimize.", tuple(LOSSES), default="absolute_error")
 
+    _search_space: ClassVar[dict[str, list[Any]]] = {"loss": list(LOSSES)}
+
     _net_class = RegressorNet
     _target_checks: ClassVar[dict[str, Any]] = {"multi_output": True, "y_numeric": True}
 

@@ -15,6 +15,7 @@ from sklofi._parameters import (
     NOT_NEGATIVE,
     POSITIVE,
     ReadsNodeLabels,
+    Searchable,
     choice,
     count,
     flag,
@@ -62,7 +63,7 @@ def with_counts(*, default: bool) -> Any:
     )
 
 
-class TrainingParameters(ReadsNodeLabels, TakesMolecules):
+class TrainingParameters(ReadsNodeLabels, TakesMolecules, Searchable):
     """Mixin with the parameters that all networks share, and the attributes of a fitted one."""
 
     node_features: Hashable | None = parameter(
@@ -154,6 +155,13 @@ class TrainingParameters(ReadsNodeLabels, TakesMolecules):
         ["verbose"],
         default=0,
     )
+
+    _search_space: ClassVar[dict[str, list[Any]]] = {
+        "structure": [None, "degree"],
+        "lr": [0.001, 0.002, 0.005, 0.01],
+        "weight_decay": [0.0, 0.1, 1.0],
+        "dropout": [0.0, 0.1, 0.3, 0.5],
+    }
 
     # The parameters that may change while a network is trained further.
     _may_change: ClassVar[frozenset[str]] = frozenset(
