@@ -29,7 +29,7 @@ from sklofi.kernels._wl import WLVectorizer
 from sklofi.training._callbacks import RecordOutputs
 from sklofi.training._dataset import GraphDataset
 from sklofi.training._encoding import NodeEncoder
-from sklofi.training._split import cross_parts
+from sklofi.training._split import Split, cross_parts, is_splitter, splits_of
 from sklofi.training._tasks import Task
 
 # With n_members="auto" there are from FEWEST_MEMBERS to MOST_MEMBERS, and between these so many
@@ -143,14 +143,13 @@ class Ensemble(Task):
             self._hand_over(member)
             member._title = f"{type(self).__name__} {number + 1}/{len(members)}"
         if held_out is None:
-            n_members, share = len(members), self.validation_fraction
-            parts = cross_parts(self._strata(data.y), share, n_members, self._seed, data.groups)
-            self._warn_of_groups(data, len(parts[0]))
+            splits = self._splits(data, len(members))
+            self._warn_of_groups(data, len(splits[0].held_out))
         tasks = [
             (
                 member,
                 data,
-                held_out if held_out is not None else parts[number],
+                held_out if held_out is not None else splits[number],
                 is_new,
                 _path_of_member(checkpoint, number, len(members)),
             )
@@ -174,8 +173,17 @@ class Ensemble(Task):
         self._share_with_members()
         self._take_first_net()
         if held_out is not None:
-            parts = [np.arange(len(held_out.y))] * len(self._members)
-        self._weigh(data, held_out, parts[: len(self._members)])
+            splits = [Split(np.arange(len(data.y)), np.arange(len(held_out.y)))] * len(members)
+        self._weigh(data, held_out, splits[: len(self._members)])
+
+    def _splits(self, data: TrainingData, n_members: int) -> list[Split]:
+        """Return what each member learns from, and what it leaves out."""
+        share = self.validation_fraction
+        if is_splitter(share):
+            return splits_of(share, n_members, data.graphs, data.y, data.groups)
+        parts = cross_parts(self._strata(data.y), share, n_members, self._seed, data.groups)
+        everything = np.arange(len(data.y))
+        return [Split(np.setdiff1d(everything, part), part) for part in parts]
 
     def _warn_of_groups(self, data: TrainingData, n_held_out: int) -> None:
         """Warn if groups are so large that nothing can be set aside."""
@@ -234,12 +242,13 @@ class Ensemble(Task):
         self,
         data: TrainingData,
         held_out: TrainingData | None,
-        rows: Sequence[NDArray[np.int64]],
+        splits: Sequence[Split],
     ) -> None:
         """Fit counts, and find their share by what networks say of graphs they have not seen.
 
-        These are rows of the held-out graphs, or of the training graphs, for each member.
+        What each member has left out are rows of the held-out graphs, or of the training graphs.
         """
+        rows = [split.held_out for split in splits]
         source = data if held_out is None else held_out
         losses = self._losses_by_graph(source)
         # A graph may have been left out several times.
@@ -259,18 +268,17 @@ class Ensemble(Task):
             return
         self.oof_losses_ = {"networks": loss(nets)}
         if self.counts:
-            everything = np.arange(len(data.y))
-            splits: list[Any] = [(np.setdiff1d(everything, part), part) for part in rows]
+            parts: list[Any] = list(splits)
             combine: Callable[[NDArray[np.float64]], NDArray[np.float64]] = mean_by_graph
             if held_out is not None:  # the same graphs for every member, predicted once
-                splits, combine = [(everything, held_out.graphs)], lambda values: values
+                parts, combine = [(splits[0].training, held_out.graphs)], lambda values: values
             self.counts_, outputs = LinearCounts.fit(
                 self._count_vectorizer(),
                 data.graphs,
                 self._network_target(data.y),
                 self._n_outputs,
                 data.weight,
-                splits,
+                parts,
                 lambda values: loss(combine(values)),
             )
             counts = combine(outputs)
@@ -390,16 +398,15 @@ def _recorded(member: Any) -> list[NDArray[Any]]:
 def _fit_member(
     member: Any,
     data: TrainingData,
-    held_out: TrainingData | NDArray[np.int64],
+    held_out: TrainingData | Split,
     is_new: bool,
     checkpoint: Any,
     context: Any = None,
 ) -> Any:
     """Train a member on all graphs but those that are held out, and return it."""
     training = data
-    if isinstance(held_out, np.ndarray):
-        training = data.take(np.setdiff1d(np.arange(len(data.y)), held_out))
-        held_out = data.take(held_out)
+    if isinstance(held_out, Split):
+        training, held_out = data.take(held_out.training), data.take(held_out.held_out)
     validation = held_out if len(held_out.y) else None
     member._fit_net(training, validation, is_new, checkpoint, context)
     return member

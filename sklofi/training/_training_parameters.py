@@ -22,6 +22,7 @@ from sklofi._parameters import (
     parameter,
 )
 from sklofi.egonets._structure import STRUCTURES
+from sklofi.training._split import HasSplit
 
 
 def learning_rate(*, default: float) -> Any:
@@ -104,11 +105,15 @@ class TrainingParameters(ReadsNodeLabels, TakesMolecules, Searchable):
         to the weights that were best on them.""",
         default=True,
     )
-    validation_fraction: float = parameter(
+    validation_fraction: Any = parameter(
         """Share of the training graphs to set aside for early stopping, of all classes in
-        proportion; each of several networks sets aside others. Not used if `X_val` and
-        `y_val` are passed to `fit`.""",
-        [Interval(Real, 0, 1, closed="neither")],
+        proportion; each of several networks sets aside others. Or a splitter of scikit-learn,
+        anything with ``split(X, y, groups)``: a single network takes its first split, several
+        take its splits in turn, and again from the first if there are fewer. It sees the graphs
+        of weight above zero, and is not saved with the estimator. Not used if `X_val` and `y_val`
+        are passed to `fit`.""",
+        [Interval(Real, 0, 1, closed="neither"), HasSplit()],
+        "float or splitter",
         default=0.1,
     )
     patience: int = patience_of(default=30)
@@ -179,6 +184,12 @@ class TrainingParameters(ReadsNodeLabels, TakesMolecules, Searchable):
             'Losses and scores of all epochs: ``history_[:, "valid_loss"]``.',
         ),
         "n_epochs_": ("int", "Number of epochs that were run."),
+        "best_epoch_": (
+            "int or None",
+            """The epoch whose weights the network has, counted from 1 as in `history_`: the best
+            on validation graphs, or the last. 0 if no epoch has ended, and None if the network is
+            from a file that does not say.""",
+        ),
         "node_labels_": (
             "list",
             "The node labels of the training graphs, in the order of the columns that the\n"
@@ -187,8 +198,8 @@ class TrainingParameters(ReadsNodeLabels, TakesMolecules, Searchable):
         "members_": (
             "list of estimators",
             """The networks, each as a fitted estimator of its own; of a single network without
-            counts, the estimator itself. `net_`, `module_`, `history_` and `n_epochs_` are those
-            of the first.""",
+            counts, the estimator itself. `net_`, `module_`, `history_`, `n_epochs_` and
+            `best_epoch_` are those of the first.""",
         ),
         "counts_": ("object or None", "The linear machine on counts; None if there is none."),
         "counts_share_": ("float", "Its share in the outputs, from 0 to 1."),
