@@ -198,7 +198,7 @@ def test_the_spread_passes_through_files_and_pipelines(ensemble, paths, tmp_path
 
 def test_the_spread_has_the_unit_of_the_target(paths):
     graphs, y = paths
-    options = {**QUICK, "max_epochs": 2, "n_members": 2}
+    options = {**QUICK, "max_epochs": 1, "n_members": 2}
     _, std = LoFIRegressor(**options).fit(graphs, y).predict(graphs, return_std=True)
     _, larger = LoFIRegressor(**options).fit(graphs, 1e200 * y).predict(graphs, return_std=True)
     assert_allclose(larger, 1e200 * std, rtol=1e-4)
