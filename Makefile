@@ -2,10 +2,14 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test coverage test-parallel test-oldest torture results lint format clean
+.PHONY: demo docs test coverage test-parallel test-oldest test-wheel torture results lint format clean
 
 demo: .venv/.installed-demo
 	$(BIN)/python examples/plot_first_steps.py
+
+# The site, into docs/_build/html. Warnings, and links that lead nowhere, are errors.
+docs: .venv/.installed-docs
+	OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -W --keep-going docs docs/_build/html
 
 test: .venv/.installed-test lint
 	$(BIN)/python -m pytest -n 2
@@ -21,6 +25,20 @@ test-parallel: .venv/.installed-test
 # The tests on the oldest versions that pyproject.toml allows; the old torch brings gigabytes of CUDA.
 test-oldest: .venv-oldest/.installed-test
 	.venv-oldest/bin/python -m pytest -n 2
+
+# The packages as they would be released: built, checked, installed into an environment of their own,
+# and tested with what the source package has, without the checkout. TESTS=tests/docs tests less.
+TESTS ?= tests docs
+test-wheel:
+	rm -rf .venv-wheel dist
+	$(PYTHON) -m venv .venv-wheel
+	.venv-wheel/bin/python -m pip install --constraint constraints.txt build twine
+	.venv-wheel/bin/python -m build
+	.venv-wheel/bin/python -m twine check --strict dist/*
+	.venv-wheel/bin/python -m pip install --constraint constraints.txt "$$(ls dist/*.whl)[test]"
+	outside=$$(mktemp -d) && tar -xzf dist/*.tar.gz -C $$outside --strip-components 1 && \
+	rm -r $$outside/sklofi && cd $$outside && \
+	$(CURDIR)/.venv-wheel/bin/python -m pytest -n 2 $(TESTS); status=$$?; rm -r $$outside; exit $$status
 
 # Tries to break every promise, for less than an hour.
 torture: .venv/.installed-test
@@ -41,7 +59,7 @@ format: .venv/.installed-test
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf .venv .venv-oldest
+	rm -rf .venv .venv-oldest .venv-wheel dist docs/_build docs/api docs/auto_examples docs/project
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
@@ -52,6 +70,10 @@ clean:
 
 .venv/.installed-test: .venv/bin/python pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --constraint constraints.txt --editable ".[test]"
+	touch $@
+
+.venv/.installed-docs: .venv/bin/python pyproject.toml constraints.txt
+	$(BIN)/python -m pip install --constraint constraints.txt --editable ".[docs]"
 	touch $@
 
 .venv-oldest/bin/python:

@@ -32,7 +32,7 @@ X = GraphSet.from_networkx(graphs)  # converted once, shared by all
 # cross-validation in the training graphs of each fold. Kernel matrices are computed once
 # for all folds and all candidates.
 grid = {"C": [0.1, 1, 10, 100], "n_iter": [1, 2, 3]}
-estimators = {"LoFI": LoFIClassifier(random_state=0)}
+estimators = {"LoFI": LoFIClassifier(n_members=2, random_state=0)}
 for kernel in ("wl", "wl-oa", "shortest-path"):
     estimators[kernel] = GridSearchCV(GraphKernelSVC(kernel=kernel), grid, cv=3)
 

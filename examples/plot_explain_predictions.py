@@ -26,7 +26,7 @@ graphs, y, motif_nodes = make_motif_graphs(
     600, motifs=[group, ring], n_nodes=16, return_motif_nodes=True, random_state=0
 )
 training, test = slice(500), slice(500, None)
-classifier = LoFIClassifier(random_state=0).fit(graphs[training], y[training])
+classifier = LoFIClassifier(n_members=3, random_state=0).fit(graphs[training], y[training])
 print(f"accuracy on 100 unseen graphs: {classifier.score(graphs[test], y[test]):.2f}")
 
 # %%

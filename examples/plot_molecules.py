@@ -60,7 +60,7 @@ def ecfp4(smiles):
 
 
 estimators = {
-    "LoFI": LoFIRegressor(max_epochs=20, random_state=0),
+    "LoFI": LoFIRegressor(n_members=3, max_epochs=20, random_state=0),
     "GIN": GINRegressor(edge_label="label", max_epochs=60, random_state=0),
     "WL-OA": GraphKernelSVR(kernel="wl-oa", C=10),
     "Fingerprint": FingerprintRegressor(),
@@ -76,7 +76,7 @@ print(compare(estimators, smiles, y, groups=groups, cv=4, scoring=scoring))
 # Red atoms and bonds raise the predicted logP, blue ones lower it: carbon and halogens go with
 # octanol, oxygen and nitrogen with water. The molecules are of a fold that was left out.
 test = np.isin(groups, np.unique(groups)[::4])
-regressor = LoFIRegressor(max_epochs=20, random_state=0)
+regressor = LoFIRegressor(n_members=3, max_epochs=20, random_state=0)
 regressor.fit(table["smiles"][~test], y[~test], groups=groups[~test])
 shown = np.flatnonzero(test)[np.linspace(0, test.sum() - 1, 6).astype(int)]
 display = AttributionDisplay.from_estimator(regressor, [smiles[i] for i in shown])

@@ -7,7 +7,7 @@ from typing import Any
 
 import lazy_loader
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 # Everything is imported on first use: graphs and kernels do not wait for torch.
 _load_name, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -100,7 +100,7 @@ class BaseLoFI(ReadsEdgeLabels, ReadsEdgeWeights, ReadsEdgeFeatures, NetworkEsti
     )
     kernel: str = choice(
         """How an egonet's histogram h is compared with a learned one f: as
-        1 - |h - f| / 2, or as the sum of min(h, f).""",
+        ``1 - |h - f| / 2``, or as the sum of ``min(h, f)``.""",
         HISTOGRAM_KERNELS,
         default="l1",
     )
@@ -146,7 +146,7 @@ class BaseLoFI(ReadsEdgeLabels, ReadsEdgeWeights, ReadsEdgeFeatures, NetworkEsti
 
     @classmethod
     def published(cls, **parameters: Any) -> Self:
-        """Make an estimator with the network and the training of the publication [1]_.
+        """Make an estimator with the network and the training of the publication.
 
         A single network that sees no relations, trained for at most 2000 epochs with a learning
         rate of 0.001. Two things remain as they are here: masks start at nodes and egonets of

@@ -23,6 +23,7 @@ from typing import Any, ClassVar, dataclass_transform
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from sklofi._documentation import LinksToDocumentation
 from sklofi.graphs._labels import DEFAULT_EDGE_LABEL, DEFAULT_NODE_LABEL
 
 AT_LEAST_1 = [Interval(Integral, 1, None, closed="left")]
@@ -182,7 +183,7 @@ def _quote(value: object) -> str:
 @dataclass_transform(
     kw_only_default=True, eq_default=False, field_specifiers=(parameter, count, choice, flag)
 )
-class Parameterized:
+class Parameterized(LinksToDocumentation):
     """Base of all classes that declare parameters.
 
     Each subclass becomes a dataclass whose fields are its parameters: the constructor assigns

@@ -16,6 +16,7 @@ PACKAGE = Path(sklofi.__file__).parent
 SHARED = {
     *(
         "_available",
+        "_documentation",
         "_groups",
         "_memory",
         "_messages",

@@ -1,0 +1,29 @@
+"""Pages that are made of files outside of docs/, and links that lead to them."""
+
+from pathlib import Path
+
+from sphinx.application import Sphinx
+from sphinx.config import Config
+
+from site_tools.links import PROJECT_PAGES, ROOT, for_the_site
+from site_tools.reference import write_if_changed
+
+
+def write_pages(app: Sphinx, config: Config) -> None:
+    """Write the pages of the project before Sphinx looks for pages."""
+    for name, page in PROJECT_PAGES.items():
+        source, target = ROOT / name, Path(app.srcdir) / f"{page}.md"
+        text = for_the_site(source.read_text(encoding="utf-8"), source, target)
+        write_if_changed(target, text)
+
+
+def rewrite_links(app: Sphinx, page: str, source: list[str]) -> None:
+    """Let links of the guide to files of the repository lead to pages of the site."""
+    path = Path(app.env.doc2path(page))
+    if path.suffix == ".md" and path.parent == Path(app.srcdir):
+        source[0] = for_the_site(source[0], path, path)
+
+
+def setup(app: Sphinx) -> None:
+    app.connect("config-inited", write_pages)
+    app.connect("source-read", rewrite_links)

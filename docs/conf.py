@@ -1,0 +1,89 @@
+"""Settings of the documentation site; `make docs` builds it."""
+
+import sys
+import warnings
+from importlib.metadata import version as installed_version
+from pathlib import Path
+
+DOCS = Path(__file__).parent
+sys.path.insert(0, str(DOCS / "_ext"))
+
+from site_tools.gallery import CHAPTERS, FOLDER, copy_examples  # noqa: E402
+
+project = "sklofi"
+author = "The sklofi developers"
+project_copyright = author
+release = version = installed_version("sklofi")
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "myst_parser",
+    "sphinx_design",
+    "sphinx_copybutton",
+    "sphinx_gallery.gen_gallery",
+    "site_tools",
+]
+root_doc = "index"
+exclude_patterns = ["_build", "_ext", "**/GALLERY_HEADER.rst", "README.md"]
+templates_path = ["_templates"]
+html_static_path = ["_static"]
+
+# Every reference has to lead somewhere, except to what other libraries document.
+nitpicky = True
+nitpick_ignore_regex = [("py:.*", r"(?!sklofi\b).*\..*"), ("py:.*", r"[a-z_]+")]
+default_role = "literal"  # in docstrings `X` is a parameter
+
+# Docstrings.
+autodoc_typehints = "none"
+autosummary_imported_members = True
+numpydoc_show_class_members = False
+python_maximum_signature_line_length = 88
+html_math_renderer = "mathml"
+
+# Markdown.
+myst_enable_extensions = ["colon_fence", "dollarmath", "deflist", "attrs_inline"]
+myst_heading_anchors = 4
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+copybutton_exclude = ".linenos, .gp, .go"
+
+# The gallery runs copies of the examples, which may write files where they are.
+copy_examples(DOCS / "_build" / "examples")
+warnings.filterwarnings("ignore", message="FigureCanvasAgg is non-interactive")
+sphinx_gallery_conf = {
+    "examples_dirs": ["_build/examples"],
+    "gallery_dirs": [FOLDER],
+    "subsection_order": [f"_build/examples/{chapter}" for chapter in CHAPTERS],
+    "within_subsection_order": "site_tools.gallery.InOrderOfChapters",
+    "backreferences_dir": "api/backreferences",
+    "doc_module": ("sklofi",),
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "show_signature": False,
+    "min_reported_time": 1,
+    "write_computation_times": False,  # their tables ask other hosts for scripts
+    "abort_on_example_error": False,
+    "only_warn_on_example_error": False,
+}
+
+# The look. Everything comes with the theme: no page loads anything from another host.
+html_theme = "pydata_sphinx_theme"
+html_title = f"sklofi {release}"
+html_css_files = ["site.css"]
+html_copy_source = False
+html_show_sourcelink = False
+html_theme_options = {
+    "navbar_align": "left",
+    "header_links_before_dropdown": 6,
+    "navigation_with_keys": False,
+    "show_toc_level": 2,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "back_to_top_button": True,
+    "pygments_light_style": "tango",
+    "pygments_dark_style": "monokai",
+}
+html_sidebars = {"index": []}
