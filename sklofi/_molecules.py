@@ -122,7 +122,7 @@ def _all_missing(estimator: Any, method: str, n_rows: int) -> Any:
     """Return rows of NaN only."""
     if method == "transform":
         shape: tuple[int, ...] = (len(estimator.get_feature_names_out()),)
-    elif method == "predict":
+    elif method == "predict" or vars(estimator).get("_target_shape"):  # of several labels
         shape = vars(estimator).get("_target_shape", ())
     else:
         n_classes = len(estimator.classes_)

@@ -382,16 +382,21 @@ class HasClasses(Parameterized):
     """Mixin of all classifiers."""
 
     _fitted_attributes: ClassVar[dict[str, tuple[str, str]]] = {
-        "classes_": ("ndarray of shape (n_classes,)", "The classes.")
+        "classes_": (
+            "ndarray of shape (n_classes,)",
+            "The classes; of several labels at once, the numbers of their columns.",
+        )
     }
 
 
 class WeighsClasses(HasClasses):
     """Mixin of the classifiers with weights of classes."""
 
-    class_weight: dict[Any, float] | str | None = parameter(
+    class_weight: dict[Any, float] | list[dict[Any, float]] | str | None = parameter(
         """Weights of the classes, multiplied with `sample_weight`; "balanced" makes them
-        inversely proportional to the frequency of the classes.""",
-        [dict, StrOptions({"balanced"}), None],
+        inversely proportional to the frequency of the classes. Of several labels at once each has
+        the classes 0 and 1: a dict holds for all labels, a list has one dict for each, and
+        "balanced" is by what is known of each.""",
+        [dict, list, StrOptions({"balanced"}), None],
         default=None,
     )

@@ -26,7 +26,13 @@ from sklofi.kernels._fingerprint import (
     FingerprintVectorizer as FingerprintVectorizer,  # a name of sklofi.baselines, too
 )
 from sklofi.kernels._fingerprint import largest_ring, neighborhood_radius
-from sklofi.kernels._machine import GraphMachine, MachineClassifier, MachineRegressor
+from sklofi.kernels._machine import (
+    Column,
+    GraphMachine,
+    MachineClassifier,
+    MachineRegressor,
+    OneClass,
+)
 from sklofi.kernels._vectorizer import GraphVectorizer
 from sklofi.kernels._wl import VertexHistogramVectorizer
 
@@ -71,13 +77,13 @@ class CountMachine(GraphMachine):
         "estimator_": (
             "object",
             """The estimator of scikit-learn that was fitted, by a regressor to the standardized
-            target.""",
+            target; a list of one for each column of y if there are several.""",
         ),
     }
     _set_last = "estimator_"
     _saved_classes = (
         *(FingerprintVectorizer, VertexHistogramVectorizer),
-        *(LogisticRegression, Ridge),
+        *(LogisticRegression, Ridge, OneClass),
     )
 
     @abstractmethod
@@ -89,7 +95,7 @@ class CountMachine(GraphMachine):
         """Return the machine that is used if the user gives none."""
 
     def _fit_machine(self, X: Any, data: TrainingData) -> None:
-        graphs, y, weight, _ = data
+        graphs, weight = data.graphs, data.weight
         machine = self._make_machine()
         self._check_weights(weight)
         takes_weights = has_fit_parameter(machine, "sample_weight")
@@ -104,8 +110,15 @@ class CountMachine(GraphMachine):
         self._scale = _spread(counts, weight)
         # Weights of one are not passed on: where scikit-learn routes metadata, an estimator of
         # several would ask what to do with weights that the user has not given.
-        weights = {"sample_weight": weight} if takes_weights and (weight != 1).any() else {}
-        self.estimator_ = machine.fit(_divide(counts, self._scale), y, **weights)
+        is_weighted = takes_weights and bool((weight != 1).any())
+        features = _divide(counts, self._scale)
+
+        def fit(column: Column) -> Any:
+            weights = {"sample_weight": column.weight} if is_weighted else {}
+            rows = features if column.rows is None else features[column.rows]
+            return clone(machine).fit(rows, column.y, **weights)
+
+        self.estimator_ = self._fit_columns(self._columns(data), fit)
 
     def _check_weights(self, weight: NDArray[np.float64]) -> None:
         largest = float(self.C) * float(weight.max())  # which may overflow
@@ -134,6 +147,18 @@ class CountMachine(GraphMachine):
     def _fitted_machine(self, method: str) -> Any:
         return self.estimator_
 
+    def _feature_map(self) -> GraphVectorizer:
+        return self.vectorizer_
+
+    def _linear_machines(self) -> tuple[NDArray[np.float64], Any]:
+        machine = _example_of(self.estimator_)
+        if not (hasattr(machine, "coef_") and hasattr(machine, "intercept_")):
+            raise AttributeError(
+                f"{type(self).__name__} has no coef_ and no intercept_, because"
+                f" {type(machine).__name__} (estimator) has none."
+            )
+        return self._scale, self.estimator_
+
 
 class CountClassifier(MachineClassifier, CountMachine):
     """Base of the classifiers."""
@@ -148,7 +173,7 @@ class CountClassifier(MachineClassifier, CountMachine):
         return machine
 
     def _lacks(self, method: str) -> str | None:
-        machine = vars(self).get("estimator_", self.estimator)
+        machine = _example_of(vars(self).get("estimator_", self.estimator))
         if machine is None or hasattr(machine, method):  # the default machine has them all
             return None
         name = type(self).__name__
@@ -275,6 +300,13 @@ class LabelHistogramRegressor(CountRegressor, BaseLabelHistogram):
     >>> bool(LabelHistogramRegressor().fit(graphs, y).score(graphs, y) < 0.9)
     True
     """
+
+
+def _example_of(machines: Any) -> Any:
+    """Return one of several machines, rather one that has learned something."""
+    if not isinstance(machines, list):
+        return machines
+    return next((one for one in machines if not isinstance(one, OneClass)), machines[0])
 
 
 def _spread(counts: sp.csr_array, weight: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -72,7 +72,7 @@ def edge_attribution(
         The graphs to explain.
 
     target : class, int or array-like of shape (n_graphs,), default=None
-        The class or output that is explained; see :func:`node_attribution`.
+        The class, label or output that is explained; see :func:`node_attribution`.
 
     tol : float, default=0.01
         How exact integrals have to be; see :func:`node_attribution`.
@@ -103,7 +103,7 @@ def edge_attribution(
         n_steps : ndarray of shape (n_graphs,)
             The number of steps that were taken.
         targets : ndarray of shape (n_graphs,)
-            The class or output that was explained.
+            The class, label or output that was explained.
 
     Warns
     -----

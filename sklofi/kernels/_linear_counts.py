@@ -44,7 +44,8 @@ class LinearCounts:
     """Counts of Weisfeiler-Lehman colors in unary, and a linear map of them to outputs.
 
     Outputs are what a network would give: logits of classes (multinomial logistic regression),
-    or values of standardized targets (ridge regression).
+    of both classes of each label where there are several, or values of standardized targets
+    (ridge regression).
     """
 
     vectorizer: WLVectorizer
@@ -74,14 +75,15 @@ class LinearCounts:
         graphs : GraphSet
             Training graphs.
 
-        target : ndarray of shape (n_graphs,) of int, or (n_graphs, n_outputs) of float
-            Classes from 0 on, or standardized numbers.
+        target : ndarray of shape (n_graphs,) of int, or (n_graphs, n_targets) of int or float
+            Classes from 0 on; several labels, each 0 or 1; or standardized numbers.
 
         n_outputs : int
-            Number of classes, of which some may be missing, or of targets.
+            Number of classes, of which some may be missing, of targets, or twice that of labels.
 
-        weight : ndarray of shape (n_graphs,)
-            Weights of the graphs.
+        weight : ndarray of shape (n_graphs,) or (n_graphs, n_targets)
+            Weights of the graphs, or of single targets: each one is learned from those graphs
+            that have a weight above zero for it, by a machine of its own.
 
         splits : sequence of (training rows, held-out rows or graphs)
             What is held out, for each machine that is fitted on the way.
@@ -176,9 +178,52 @@ def _fit_path(
     strengths: Sequence[float],
 ) -> Iterator[tuple[Floats, Floats]]:
     """Yield coefficients and intercepts for one strength after the other."""
+    features, column_of, share = _merge_equal_columns(features)
+    is_label = target.ndim == 2 and target.dtype.kind in "iu"
+    if is_label or weight.ndim == 2:
+        columns = _fit_columns(features, target, n_outputs // target.shape[1], weight, strengths)
+    else:
+        columns = _fit_machines(features, target, n_outputs, weight, strengths)
+    for coefficients, intercepts in columns:
+        yield coefficients[column_of] * share[:, None], intercepts
+
+
+def _fit_columns(
+    features: sp.csr_array,
+    target: NDArray[Any],
+    n_outputs: int,
+    weight: Floats,
+    strengths: Sequence[float],
+) -> Iterator[tuple[Floats, Floats]]:
+    """Yield the same of several targets, each learned from the graphs of which it is known."""
+    paths = []
+    for column, values in enumerate(target.T):
+        of_column = weight if weight.ndim == 1 else weight[:, column]
+        rows = np.flatnonzero(of_column)
+        some = (features[rows], values[rows], n_outputs, of_column[rows], strengths)
+        paths.append(_fit_machines(*some))
+    for machines in zip(*paths, strict=True):
+        coefficients, intercepts = zip(*machines, strict=True)
+        yield np.hstack(coefficients), np.concatenate(intercepts)
+
+
+def _fit_machines(
+    features: sp.csr_array,
+    target: NDArray[Any],
+    n_outputs: int,
+    weight: Floats,
+    strengths: Sequence[float],
+) -> Iterator[tuple[Floats, Floats]]:
+    """Yield coefficients and intercepts of one target, or of several without holes."""
     is_class = target.dtype.kind in "iu"
     n_features = features.shape[1]
-    features, column_of, share = _merge_equal_columns(features)
+    present = np.unique(target) if is_class else np.arange(n_outputs)
+    if len(target) == 0 or (is_class and len(present) == 1):  # there is nothing to tell apart
+        intercepts = np.full(n_outputs, 0.0 if len(target) == 0 else ABSENT)
+        intercepts[present] = 0.0
+        for _ in strengths:
+            yield np.zeros((n_features, n_outputs)), intercepts
+        return
     machine: Any = Ridge(solver="sparse_cg", tol=1e-6)
     if is_class:
         machine = LogisticRegression(max_iter=MAX_ITER, tol=TOLERANCE, warm_start=True)
@@ -187,13 +232,13 @@ def _fit_path(
         with warnings.catch_warnings(), config_context(enable_metadata_routing=False):
             warnings.simplefilter("ignore", ConvergenceWarning)
             machine.fit(features, target, sample_weight=weight)
-        coefficients = np.atleast_2d(machine.coef_).T[column_of] * share[:, None]
+        coefficients = np.atleast_2d(machine.coef_).T
         intercepts = np.atleast_1d(machine.intercept_).copy()
         if is_class and coefficients.shape[1] == 1:  # two classes: log-odds
             coefficients = np.hstack([-coefficients, coefficients]) / 2
             intercepts = np.hstack([-intercepts, intercepts]) / 2
         if coefficients.shape[1] < n_outputs:  # classes that are missing here
-            present, some = machine.classes_, (coefficients, intercepts)
+            some = (coefficients, intercepts)
             coefficients = np.zeros((n_features, n_outputs))
             intercepts = np.full(n_outputs, some[1].min() + ABSENT)
             coefficients[:, present], intercepts[present] = some

@@ -26,7 +26,7 @@ MOST_KEPT = 8
 class Batch(ABC):
     """Several graphs in the form that a network takes."""
 
-    weight: Tensor  # (n_graphs,)
+    weight: Tensor  # what losses are multiplied by: (n_graphs,) or (n_graphs, n_targets)
 
     @property
     @abstractmethod
@@ -64,6 +64,10 @@ class GraphDataset(Dataset, ABC):
 
     weight : ndarray of shape (n_graphs,), default=None
         Weights of the graphs; equal if None. They are scaled to a mean of one.
+
+    value_weight : ndarray of shape (n_graphs, n_targets), default=None
+        Weights of single targets, if they are not those of their graphs: zero for targets that
+        are not known. They are scaled to a mean of one.
     """
 
     def __init__(
@@ -75,15 +79,18 @@ class GraphDataset(Dataset, ABC):
         owner: str = "the estimator",
         y: NDArray[Any] | None = None,
         weight: NDArray[np.float64] | None = None,
+        value_weight: NDArray[np.float64] | None = None,
     ) -> None:
         encoder.check(graphs, handle_unknown, owner)
         weight = np.ones(len(graphs)) if weight is None else weight
         self.graphs = graphs
         self.encoder = encoder
         self.y = torch.from_numpy(np.zeros(len(graphs), np.float32) if y is None else y)
-        with np.errstate(under="ignore", over="ignore"):
-            weight = weight / weight.max()
-            self.weight = torch.from_numpy((weight / weight.mean()).astype(np.float32))
+        self.weight = _with_mean_one(weight)
+        # What losses are multiplied by, so that each target counts as much as any other.
+        self.loss_weight = self.weight
+        if value_weight is not None:
+            self.loss_weight = _with_mean_one(value_weight)
         # Equal weights are one, and the same as none.
         self.is_weighted = bool((self.weight != 1).any())
 
@@ -156,6 +163,14 @@ class GraphDataset(Dataset, ABC):
         merge, gradients : bool
             See :meth:`batches`.
         """
+
+
+def _with_mean_one(weight: NDArray[np.float64]) -> Tensor:
+    if not weight.any():  # a few graphs, all of a class of weight zero
+        return torch.zeros(weight.shape)
+    with np.errstate(under="ignore", over="ignore"):
+        weight = weight / weight.max()
+        return torch.from_numpy((weight / weight.mean()).astype(np.float32))
 
 
 class BatchLoader:

@@ -117,7 +117,7 @@ class EdgeDataset(GraphDataset):
             weight if self.is_weighted else None,
             edge_weight,
         )
-        return EdgeBatch(flat, weight)
+        return EdgeBatch(flat, self.loss_weight[rows])
 
     def nodes_per_row(self, merge: bool) -> float:
         return 1.0  # nodes are never merged

@@ -236,7 +236,7 @@ class EgonetDataset(GraphDataset):
         for batch_rows, blocks in zip(rows, cut, strict=True):
             nodes = table.representatives[blocks.colors]
             x = self.encoder.encode(self._whole, nodes, self._label_columns)
-            weight = self.weight[batch_rows]
+            weight = self.loss_weight[batch_rows]
             egonets: Any = blocks.egonets
             if pairs is not None:
                 egonets = self._relate(blocks)

@@ -29,6 +29,7 @@ from sklofi.kernels._wl import WLVectorizer
 from sklofi.training._callbacks import RecordOutputs
 from sklofi.training._dataset import GraphDataset
 from sklofi.training._encoding import NodeEncoder
+from sklofi.training._net import value_losses
 from sklofi.training._split import Split, cross_parts, is_splitter, splits_of
 from sklofi.training._tasks import Task
 
@@ -250,7 +251,7 @@ class Ensemble(Task):
         """
         rows = [split.held_out for split in splits]
         source = data if held_out is None else held_out
-        losses = self._losses_by_graph(source)
+        losses, weight = self._losses_by_graph(source)
         # A graph may have been left out several times.
         distinct, which = np.unique(np.concatenate(rows), return_inverse=True)
         n_times = np.bincount(which, minlength=len(distinct))[:, None]
@@ -261,7 +262,7 @@ class Ensemble(Task):
             return sums / n_times
 
         def loss(outputs: NDArray[np.float64]) -> float:
-            return float(losses(outputs, distinct).sum() / source.weight[distinct].sum())
+            return float(losses(outputs, distinct).sum() / weight[distinct].sum())
 
         together = nets = mean_by_graph(self._outputs_for_others(source, rows, losses))
         if len(distinct) == 0:
@@ -277,7 +278,7 @@ class Ensemble(Task):
                 data.graphs,
                 self._network_target(data.y),
                 self._n_outputs,
-                data.weight,
+                data.loss_weight,
                 parts,
                 lambda values: loss(combine(values)),
             )
@@ -290,20 +291,28 @@ class Ensemble(Task):
         self.oof_prediction_ = np.full((len(source.y), predictions.shape[1]), np.nan)
         self.oof_prediction_[distinct] = predictions
 
-    def _losses_by_graph(self, source: TrainingData) -> Losses:
-        """Return a function of outputs and of the rows that they belong to: weighted losses."""
+    def _losses_by_graph(self, source: TrainingData) -> tuple[Losses, NDArray[np.float64]]:
+        """Return a function of outputs and of the rows that they belong to: weighted losses.
+
+        The weights of all rows are returned as well.
+        """
+        weight = source.loss_weight
         criterion = self._criterion(reduction="none")
         target = torch.from_numpy(self._network_target(source.y))
         target = target.double() if target.is_floating_point() else target
 
         def losses(outputs: NDArray[Any], rows: NDArray[np.int64]) -> NDArray[np.float64]:
-            values = criterion(torch.from_numpy(outputs).double(), target[rows]).numpy()
-            weighted: NDArray[np.float64] = source.weight[rows] * values.reshape(
-                len(rows), -1
-            ).mean(axis=1)
+            double = torch.from_numpy(outputs).double()
+            values = value_losses(criterion, double, target[rows]).numpy()
+            if weight.ndim > 1:
+                of_values: NDArray[np.float64] = (weight[rows] * values).mean(axis=1)
+                return of_values
+            weighted: NDArray[np.float64] = weight[rows] * values.reshape(len(rows), -1).mean(
+                axis=1
+            )
             return weighted
 
-        return losses
+        return losses, weight if weight.ndim == 1 else weight.mean(axis=1)
 
     def _outputs_for_others(
         self, source: TrainingData, rows: Sequence[NDArray[np.int64]], losses: Losses

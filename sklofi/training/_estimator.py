@@ -135,10 +135,12 @@ class NetworkEstimator(
             Training graphs.
 
         y : array-like of shape (n_graphs,) or (n_graphs, n_outputs)
-            Targets; several columns for regression only.
+            Targets. Of a classifier, several columns are several labels: 1 for graphs that
+            have a label, 0 for those that do not. In tables NaN is for what is not known.
 
         sample_weight : array-like of shape (n_graphs,), default=None
-            Weights of the graphs. Graphs of weight zero are left out altogether.
+            Weights of the graphs. Graphs of weight zero are left out altogether, and so are
+            those of which no target is known.
 
         X_val : list of networkx graphs, or GraphSet, default=None
             Graphs for early stopping, in place of a part of `X`; all networks are trained on
@@ -209,8 +211,8 @@ class NetworkEstimator(
             random_state = saved.random_state(random_state)
         if held_out is None and self.early_stopping:
             data, held_out = self._split(data, random_state)
-        training = self._dataset(*data[:3])
-        validation = None if held_out is None else self._dataset(*held_out[:3])
+        training = self._dataset_of(data)
+        validation = None if held_out is None else self._dataset_of(held_out)
         if is_new:
             self._build_net(training, random_state)
         self._train(training, validation, self._listeners(context, saved, validation), saved)
@@ -226,7 +228,7 @@ class NetworkEstimator(
         with self._fitted_or_not_at_all(is_new):
             X = self._read_if_molecules(X)
             data = self._read_training_data(X, y, sample_weight, None, reset=False, is_new=is_new)
-            training = self._dataset(*data[:3])
+            training = self._dataset_of(data)
             if is_new and not isinstance(self.n_members, str) and self.n_members > 1:
                 self._make_members(self.n_members)
             self.oof_prediction_ = self.oof_losses_ = None  # all graphs are learned from
@@ -361,10 +363,18 @@ class NetworkEstimator(
     ) -> TrainingData:
         """X, y, weights and groups as arrays of the same length, without weights of zero."""
         data = check_training_data(
-            self, X, y, sample_weight, groups, **self._reading(), **self._target_checks
+            self,
+            X,
+            y,
+            sample_weight,
+            groups,
+            **self._reading(),
+            **self._target_checks,
+            is_part=not reset,
         )
         y, weight = self._check_target(data.y, data.weight, reset=reset)
-        return data._replace(y=y, weight=weight)
+        by_value = self._value_weight(y, weight)
+        return data._replace(y=y, weight=weight, value_weight=by_value)
 
     def _split(
         self, data: TrainingData, random_state: np.random.RandomState
@@ -383,6 +393,7 @@ class NetworkEstimator(
         graphs: GraphSet,
         y: NDArray[Any] | None = None,
         weight: NDArray[np.float64] | None = None,
+        value_weight: NDArray[np.float64] | None = None,
     ) -> GraphDataset:
         give_up_lost_threads()  # here, because whatever goes through a network needs a dataset
         return self._make_dataset(
@@ -392,7 +403,11 @@ class NetworkEstimator(
             owner=type(self).__name__,
             y=None if y is None else self._network_target(y),
             weight=weight,
+            value_weight=value_weight,
         )
+
+    def _dataset_of(self, data: TrainingData) -> GraphDataset:
+        return self._dataset(data.graphs, data.y, data.weight, data.value_weight)
 
     def _prediction_data(self, X: Any) -> GraphDataset:
         check_is_fitted(self)

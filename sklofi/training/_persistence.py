@@ -120,6 +120,11 @@ class SavedNetwork(Ensemble, SavedEstimator):
             raise ValueError("the network does not take the nodes that are described")
 
     def _check_loaded(self) -> None:
+        shape = vars(self).get("_target_shape", ())  # not in all files of old versions
+        if type(shape) is not tuple or len(shape) > 1 or any(type(n) is not int for n in shape):
+            raise TypeError("the shape of targets is none")
+        if self._n_labels is not None and len(self.classes_) != self._n_labels:
+            raise ValueError("the classes are not those of the labels that are described")
         n_outputs = [member.net_.module__n_outputs for member in self.members_]
         if self.counts_ is not None:
             if type(self.counts_) is not LinearCounts:

@@ -205,12 +205,13 @@ class TrainingParameters(ReadsNodeLabels, TakesMolecules, Searchable):
         "counts_share_": ("float", "Its share in the outputs, from 0 to 1."),
         "oof_prediction_": (
             "ndarray or None",
-            """What was predicted for each training graph, of weight above zero, by a network that
-            was not trained with it and by counts that were not fitted to it: probabilities of
-            shape (n_graphs, n_classes), or numbers of shape (n_graphs, n_outputs); NaN where no
-            network has left a graph out. It is that of a new fit: after `partial_fit` it is None,
-            and in a warm start networks may have seen these graphs before. If `X_val` was
-            passed, it is of these graphs instead. None of a single network without counts.""",
+            """What was predicted for each training graph, of weight above zero and with a known
+            target, by a network that was not trained with it and by counts that were not fitted
+            to it: probabilities of shape (n_graphs, n_classes) or (n_graphs, n_labels), or
+            numbers of shape (n_graphs, n_outputs); NaN where no network has left a graph out. It
+            is that of a new fit: after `partial_fit` it is None, and in a warm start networks may
+            have seen these graphs before. If `X_val` was passed, it is of these graphs instead.
+            None of a single network without counts.""",
         ),
         "oof_losses_": (
             "dict or None",
