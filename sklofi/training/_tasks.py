@@ -461,7 +461,7 @@ class NetworkRegressor(RegressorMixin, Task, Parameterized):
             The estimator, trained a little further.
         """
         if not hasattr(self, "net_"):
-            vars(self).pop("_target_shape", None)  # of a fit that has failed
+            self.__dict__.pop("_target_shape", None)  # of a fit that has failed
         return self._fit_part(X, y, sample_weight)
 
     @predicts_rows
