@@ -20,7 +20,13 @@ from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import has_fit_parameter
 
 from sklofi._graph_features import NO_GRAPH_FEATURES, GraphEncoder
-from sklofi._parameters import POSITIVE, ReadsEdgeLabels, ReadsGraphFeatures, parameter
+from sklofi._parameters import (
+    POSITIVE,
+    SEARCHED_C,
+    ReadsEdgeLabels,
+    ReadsGraphFeatures,
+    parameter,
+)
 from sklofi._validation import TrainingData
 from sklofi.graphs._input import as_graph_set
 from sklofi.graphs._warnings import warn_of_training
@@ -70,6 +76,11 @@ class CountMachine(ReadsGraphFeatures, GraphMachine):
         default=None,
     )
 
+    _search_space: ClassVar[dict[str, list[Any]]] = {
+        "radius": [1, 2, 3],
+        "max_ring": [0, 6, 8],
+        "C": SEARCHED_C,
+    }
     _fitted_attributes: ClassVar[dict[str, tuple[str, str]]] = {
         "vectorizer_": (
             "object",

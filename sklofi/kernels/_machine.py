@@ -25,7 +25,7 @@ from sklofi._available import available_unless
 from sklofi._messages import attempt
 from sklofi._molecules import predicts_rows
 from sklofi._multilabel import UNKNOWN, known_values, read_labels
-from sklofi._parameters import HasClasses
+from sklofi._parameters import HasClasses, Searchable
 from sklofi._scaling import restore_target, standardize_target
 from sklofi._scores import multioutput_r2
 from sklofi._storage import CHECKS
@@ -65,7 +65,7 @@ class OneClass:
         return np.full(X.shape[0], 2.0 * self.label - 1)
 
 
-class GraphMachine(GraphEstimator):
+class GraphMachine(Searchable, GraphEstimator):
     """Base of the estimators that hold a machine of scikit-learn.
 
     A task (:class:`MachineClassifier`, :class:`MachineRegressor`) implements the hooks for targets,

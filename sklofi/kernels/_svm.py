@@ -26,6 +26,7 @@ from sklofi._memory import is_too_large, memory_size
 from sklofi._parameters import (
     NOT_NEGATIVE,
     POSITIVE,
+    SEARCHED_C,
     ReadsEdgeLabels,
     WeighsClasses,
     choice,
@@ -160,6 +161,12 @@ class BaseKernelMachine(ReadsEdgeLabels, GraphMachine):
         default=None,
     )
 
+    _search_space: ClassVar[dict[str, list[Any]]] = {
+        "kernel": ["wl", "wl-oa", "shortest-path"],
+        "n_iter": [1, 2, 3, 4, 5, 6],
+        "C": SEARCHED_C,
+        "epsilon": [0.01, 0.03, 0.1, 0.3],
+    }
     _fitted_attributes: ClassVar[dict[str, tuple[str, str]]] = {
         "kernel_": ("object", "The kernel that was fitted."),
         "solver_": ("str", '"gram" or "linear".'),

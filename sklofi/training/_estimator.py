@@ -47,7 +47,7 @@ from sklofi.training._net_state import net_state
 from sklofi.training._persistence import SavedNetwork
 from sklofi.training._progress import ProgressLog
 from sklofi.training._skorch import Callback, History
-from sklofi.training._split import split_validation
+from sklofi.training._split import is_splitter, split_validation, splits_of
 from sklofi.training._training_parameters import TrainingParameters
 
 try:
@@ -140,6 +140,7 @@ class NetworkEstimator(
         *,
         X_val: Any = None,
         y_val: Any = None,
+        sample_weight_val: Any = None,
         groups: Any = None,
         checkpoint: Any = None,
     ) -> Self:
@@ -167,6 +168,10 @@ class NetworkEstimator(
         y_val : array-like of shape (n_val,) or (n_val, n_outputs), default=None
             Targets of `X_val`.
 
+        sample_weight_val : array-like of shape (n_val,), default=None
+            Weights of `X_val`, in the validation loss and score, and in the loss by which counts
+            get their share. Graphs of weight zero are left out.
+
         groups : array-like of shape (n_graphs,), default=None
             Groups of graphs that are alike, such as the scaffolds of molecules
             (:func:`sklofi.graphs.scaffold_groups`). The graphs that are set aside for early
@@ -186,7 +191,7 @@ class NetworkEstimator(
             The fitted estimator.
         """
         self._validate_params()
-        _check_given_together(X_val, y_val)
+        _check_given_together(X_val, y_val, sample_weight_val)
         is_new = not (self.warm_start and hasattr(self, "net_"))
         if not is_new:
             self._check_same_network("warm_start=True")
@@ -198,7 +203,7 @@ class NetworkEstimator(
             )
             held_out = None
             if X_val is not None:
-                held_out = self._check_data(X_val, y_val, None, reset=False)
+                held_out = self._check_data(X_val, y_val, sample_weight_val, reset=False)
             # A network that partial_fit has begun goes on alone.
             if self._is_ensemble() and (is_new or "_members" in vars(self)):
                 self._fit_ensemble(data, held_out, is_new, checkpoint, context)
@@ -321,6 +326,11 @@ class NetworkEstimator(
         return self.net_.history
 
     @property
+    def best_epoch_(self) -> int | None:
+        """The epoch whose weights the network has, counted from 1 as in `history_`."""
+        return self.net_.best_epoch_
+
+    @property
     def n_epochs_(self) -> int:
         """Number of epochs that were run."""
         return len(self.net_.history)
@@ -398,8 +408,11 @@ class NetworkEstimator(
         self, data: TrainingData, random_state: np.random.RandomState
     ) -> tuple[TrainingData, TrainingData | None]:
         """Set graphs aside for validation, if there are enough."""
-        strata, share = self._strata(data.y), self.validation_fraction
-        rows, held_out = split_validation(strata, share, random_state, data.groups)
+        share = self.validation_fraction
+        if is_splitter(share):
+            ((rows, held_out),) = splits_of(share, 1, data.graphs, data.y, data.groups)
+            return data.take(rows), data.take(held_out)
+        rows, held_out = split_validation(self._strata(data.y), share, random_state, data.groups)
         self._warn_of_groups(data, len(held_out))
         return (data.take(rows), data.take(held_out)) if len(held_out) else (data, None)
 
@@ -615,6 +628,8 @@ class NetworkEstimator(
             del net.listeners_, net.is_part_
 
 
-def _check_given_together(X_val: Any, y_val: Any) -> None:
+def _check_given_together(X_val: Any, y_val: Any, sample_weight_val: Any) -> None:
     if (X_val is None) != (y_val is None):
         raise ValueError("X_val and y_val have to be given together, or neither of them.")
+    if X_val is None and sample_weight_val is not None:
+        raise ValueError("sample_weight_val are weights of X_val, which is not given.")

@@ -41,6 +41,7 @@ class GraphNet(NeuralNet):
     """
 
     is_part_ = False  # whether a training sees only a part of the training graphs
+    best_epoch_: int | None = None  # whose weights it has; files of former versions do not say
 
     def get_default_callbacks(self) -> list[tuple[str, Callback]]:
         return [

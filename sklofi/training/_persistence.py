@@ -22,6 +22,7 @@ from sklofi.training._ensemble import Ensemble
 from sklofi.training._net import GraphNet
 from sklofi.training._net_state import CRITERIA, check_architecture, net_state, restore_net
 from sklofi.training._skorch import Callback
+from sklofi.training._split import is_splitter
 
 
 class SavedNetwork(Ensemble, SavedEstimator):
@@ -74,6 +75,12 @@ class SavedNetwork(Ensemble, SavedEstimator):
         parameters = super()._saved_parameters()
         # A subclass with a constructor of its own may have no such parameter.
         return {**parameters, **({"device": str(self.device)} if "device" in parameters else {})}
+
+    def _left_out(self, parameters: dict[str, Any]) -> set[str]:
+        share = parameters.get("validation_fraction")
+        return super()._left_out(parameters) | (
+            {"validation_fraction"} if is_splitter(share) else set()
+        )
 
     def _fitted_state(self) -> dict[str, Any]:
         state = super()._fitted_state()
