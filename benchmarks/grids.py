@@ -29,9 +29,12 @@ NO_GRID: dict[str, Grid] = {"small": {}, "paper": {}}
 
 # ---- LoFI and the kernels
 
-# The network as it was published: without distances, edge labels and rings. What is in results/
-# was measured with it, except for relations.jsonl.
-PUBLISHED_LOFI = {"distances": False, "edge_label": None, "max_ring": 0}
+# The network as it was published: without distances, edge labels and rings, alone, and with the
+# patience that it was measured with. protocol.jsonl has been measured with it.
+PUBLISHED_LOFI: dict[str, Any] = {
+    **{"distances": False, "edge_label": None, "max_ring": 0},
+    **{"n_members": 1, "counts": False, "patience": 30},
+}
 
 LOFI_PAPER = {
     "n_layers": [1, 3, 5, 7, 9, 11, 13],

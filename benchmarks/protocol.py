@@ -86,7 +86,7 @@ class Method:
     def estimator(self, name: str, configuration: dict[str, Any], seed: int) -> Any:
         kind = self.classifier if has_classes(name) else self.regressor
         kind = resolve_name(kind) if isinstance(kind, str) else kind
-        return kind(**self.fixed, **configuration, random_state=seed)
+        return kind(**{**self.fixed, **configuration}, random_state=seed)
 
     def configurations(self, name: str, grid: str) -> list[dict[str, Any]]:
         """All of a grid; none if the method has no such grid."""

@@ -25,7 +25,10 @@ from sklofi import (
 )
 from sklofi.datasets import fetch_tu, fetch_zinc
 
-PUBLISHED_LOFI = {"distances": False, "edge_label": None, "max_ring": 0}
+PUBLISHED_LOFI = {
+    **{"distances": False, "edge_label": None, "max_ring": 0},
+    **{"n_members": 1, "counts": False, "patience": 30},
+}
 
 N_GRAPHS = 200
 N_TRAIN = 150

@@ -44,9 +44,11 @@ _METHODS = ("predict", "predict_proba", "decision_function", "transform")
 _WHOLE_AND_SHORT: dict[str, Callable[[Any], Any]] = {
     "batch_size": lambda value: 1000,
     "bootstrap": lambda value: False,
+    "counts": lambda value: False,  # their share is found on parts that are set aside
     "dropout": lambda value: 0.0,
     "early_stopping": lambda value: False,  # on a part that is set aside
     "max_epochs": lambda value: min(value, 5),
+    "n_members": lambda value: 1,  # each one sets another part aside
     "probability": lambda value: False,  # calibrated in folds
 }
 

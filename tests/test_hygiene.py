@@ -234,7 +234,8 @@ def test_workers_predict_the_same(backend, motifs):
 @pytest.mark.parametrize("estimator", [LoFIClassifier, GINClassifier])
 def test_equal_numbers_of_threads_give_equal_bits(estimator, motifs):
     """Here and in workers; the words are those of the parameter random_state."""
-    search = partial(cross_val_predict, estimator(max_epochs=5, random_state=0), *motifs, cv=2)
+    network = estimator(n_members=2, max_epochs=3, random_state=0)
+    search = partial(cross_val_predict, network, *motifs, cv=2)
     with torch_default("num_threads", 1):
         here = search(method="predict_proba")
     with joblib.parallel_config("loky", inner_max_num_threads=1):

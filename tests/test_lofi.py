@@ -41,13 +41,13 @@ def test_parameters_of_the_published_network_can_be_changed():
 
 def test_classifier_learns_planted_motifs():
     graphs, y = make_motif_graphs(300, random_state=1)
-    classifier = LoFIClassifier(random_state=0).fit(graphs[:200], y[:200])
+    classifier = LoFIClassifier(max_epochs=10, random_state=0).fit(graphs[:200], y[:200])
     assert classifier.score(graphs[200:], y[200:]) > 0.95
 
 
 def test_regressor_learns_a_property_of_the_atlas():
     graphs, y = load_graph_atlas(target="spectral_radius")
-    regressor = LoFIRegressor(max_epochs=10, random_state=0).fit(graphs[::2], y[::2])
+    regressor = LoFIRegressor(n_members=2, max_epochs=10, random_state=0).fit(graphs[::2], y[::2])
     assert regressor.score(graphs[1::2], y[1::2]) > 0.95
 
 

@@ -87,9 +87,11 @@ class ColorVectorizer(UnaryVectorizer):
         colors, n_colors = label_columns(graphs, self.labels_)
         kinds, n_kinds = self._edge_kinds(graphs)
         yield None, colors, n_colors
+        is_fitted = len(known) > 0 and known[0] is not None
+        n_known_kinds = len(self._kind_names()) if is_fitted else n_kinds
         for known_rows in known:
             if known_rows is not None:
-                known_rows = _with_more_kinds(known_rows, len(self._kind_names()), n_kinds)
+                known_rows = _with_more_kinds(known_rows, n_known_kinds, n_kinds)
             rows = _colored_neighborhoods(graphs, colors, n_colors, kinds, n_kinds)
             colors, n_colors = _number_rows(rows, known_rows)
             yield rows, colors, n_colors
@@ -193,7 +195,8 @@ class WLVectorizer(EdgeLabelVectorizer, ColorVectorizer):
         return self.n_iter
 
     def _learn(self, graphs: GraphSet) -> sp.csr_array:
-        self._largest_ring = self.max_ring
+        # No ring is larger than a graph. Those of other graphs may be, and are not looked for.
+        self._largest_ring = min(self.max_ring, int(np.diff(graphs.node_offsets).max()))
         return super()._learn(graphs)
 
     def _edge_kinds(self, graphs: GraphSet) -> tuple[NDArray[np.int32] | int, int]:
@@ -203,7 +206,10 @@ class WLVectorizer(EdgeLabelVectorizer, ColorVectorizer):
             return labels, n_labels
         n_sizes = self._largest_ring + 1  # 0 for edges in no such ring
         sizes = ring_sizes(graphs, self._largest_ring)
-        return np.asarray(labels * n_sizes + sizes, dtype=np.int32), n_labels * n_sizes
+        n_kinds = n_labels * n_sizes
+        dtype: Any = np.int64 if n_kinds >= 2**31 else np.int32
+        kinds: NDArray[Any] = np.asarray(labels, dtype=dtype) * n_sizes + sizes
+        return kinds, n_kinds
 
     def _kind_names(self) -> list[str]:
         rings = ["", *(f"[ring {size}]" for size in range(1, self._largest_ring + 1))]

@@ -257,3 +257,12 @@ def test_columns_are_the_same_in_every_process():
         for seed in ("1", "2", "3")
     }
     assert len(outputs) == 1
+
+
+def test_rings_of_any_size_may_be_asked_for():
+    graphs = [nx.cycle_graph(n) for n in (3, 4, 5)] + [nx.path_graph(4)]
+    plain = WLVectorizer(2, max_ring=5).fit(graphs)
+    huge = WLVectorizer(2, max_ring=10**9).fit(graphs)
+    assert huge.get_feature_names_out().tolist() == plain.get_feature_names_out().tolist()
+    others = [*graphs, nx.cycle_graph(9)]  # larger than all that were fitted
+    assert_array_equal(huge.transform(others).toarray(), plain.transform(others).toarray())

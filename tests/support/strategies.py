@@ -290,6 +290,8 @@ def lofi(draw, kind, node_label="label", node_features=None, edge_weight=None, e
         "handle_unknown": ["ignore", "error"],
         "max_epochs": [1, 2],
         "early_stopping": [True, False],
+        "n_members": [1, 1, 1, 2],
+        "counts": [False, False, True],
     }
     return kind(
         **{name: draw(st.sampled_from(values)) for name, values in one_of.items()},

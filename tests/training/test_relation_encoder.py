@@ -220,6 +220,7 @@ def differ_in(what):
 def test_graphs_that_differ_in_their_edges_only_are_told_apart(what, reads):
     graphs, y = differ_in(what)
     training = {"max_epochs": 60, "early_stopping": False, "random_state": 0, "lr": 0.01}
+    training |= {"n_members": 1, "counts": False}
     assert LoFIClassifier(**training, **reads).fit(graphs, y).score(graphs, y) == 1
     blind = LoFIClassifier(**training, edge_label=None).fit(graphs, y)
     assert len(np.unique(log_odds(blind, graphs).round(3))) <= 3  # one for each size

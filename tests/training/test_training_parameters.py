@@ -24,7 +24,7 @@ def test_training_parameters_may_change_in_a_warm_start(larger_motifs):
         **{"handle_unknown": "error", "max_epochs": 2, "lr": 0.1, "batch_size": 7},
         **{"weight_decay": 0.1, "early_stopping": False, "validation_fraction": 0.3},
         **{"patience": 1, "random_state": 1, "verbose": 0, "class_weight": {0: 2.0, 1: 1.0}},
-        "n_jobs": 1,
+        **{"n_jobs": 1, "on_invalid": "nan"},
     }
     assert set(others) == names
     classifier = LoFIClassifier(**QUICK, warm_start=True).fit(graphs, y)
