@@ -13,7 +13,7 @@ from sklofi._messages import attempt, show
 UNKNOWN = -1
 
 
-def read_labels(y: Any) -> NDArray[np.int8] | None:
+def read_labels(y: Any, *, is_part: bool = False) -> NDArray[np.int8] | None:
     """Return the labels of graphs, or None if `y` is not a table of labels.
 
     Parameters
@@ -22,6 +22,9 @@ def read_labels(y: Any) -> NDArray[np.int8] | None:
         For each label 1 where a graph has it, 0 where it does not, and NaN (or None, or the
         missing value of pandas) where nobody knows. A single column is no table: as everywhere
         in scikit-learn, it is taken for targets of one dimension.
+
+    is_part : bool, default=False
+        Whether these are some graphs of several, so that a label may be unknown of all of them.
 
     Returns
     -------
@@ -38,7 +41,7 @@ def read_labels(y: Any) -> NDArray[np.int8] | None:
         labels[is_label] = table[is_label].astype(np.int8)
     else:
         values = table.astype(object)
-        is_known = ~np.vectorize(_is_missing, otypes=[bool])(values)
+        is_known = ~np.vectorize(is_missing, otypes=[bool])(values)
         is_label = np.zeros(table.shape, dtype=bool)
         for at in zip(*is_known.nonzero(), strict=True):
             if isinstance(values[at], bool | int | float | np.bool | np.number):
@@ -52,15 +55,28 @@ def read_labels(y: Any) -> NDArray[np.int8] | None:
             " those that do not, NaN where it is not known. For one target with several classes,"
             " pass y of one dimension."
         )
-    if len(empty := np.flatnonzero(~is_known.any(axis=0))):
-        raise ValueError(
-            f"Column {empty[0]} of y has no known label: all of its values are missing. Leave the"
-            " column out."
-        )
+    if not is_part:
+        check_columns_known(is_known)
     return labels
 
 
-def _is_missing(value: Any) -> bool:
+def check_columns_known(is_known: NDArray[np.bool_]) -> None:
+    """Refuse a column of which nothing is known."""
+    if len(empty := np.flatnonzero(~is_known.any(axis=0))):
+        raise ValueError(
+            f"Column {empty[0]} of y has no known value: all of its values are missing. Leave the"
+            " column out."
+        )
+
+
+def known_values(y: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which values are known of labels that :func:`read_labels` returns, or of floats."""
+    known: NDArray[np.bool_] = ~np.isnan(y) if y.dtype.kind == "f" else y != UNKNOWN
+    return known
+
+
+def is_missing(value: Any) -> bool:
+    """Return whether a value of any type says that nothing is known."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return True
     return attempt(lambda: bool(value != value)) is True  # only NaN differs from itself

@@ -13,6 +13,13 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 
 from sklofi._groups import check_groups
 from sklofi._messages import attempt, show
+from sklofi._multilabel import (
+    UNKNOWN,
+    check_columns_known,
+    is_missing,
+    known_values,
+    read_labels,
+)
 from sklofi.graphs._graph_set import GraphSet
 from sklofi.graphs._input import AS_MADE, as_graph_set
 from sklofi.graphs._molecule_options import MoleculeOptions
@@ -29,17 +36,28 @@ def always_checked(function: Method) -> Method:
 
 
 class TrainingData(NamedTuple):
-    """Graphs, targets, weights and groups, checked and of the same length."""
+    """Graphs, targets, weights and groups, checked and of the same length.
+
+    Where weights of single targets in a table are not those of their graphs, they are here, too.
+    """
 
     graphs: GraphSet
     y: NDArray[Any]
     weight: NDArray[np.float64]
     groups: NDArray[np.int64] | None = None
+    value_weight: NDArray[np.float64] | None = None
 
     def take(self, rows: NDArray[np.integer]) -> TrainingData:
         """Return the data of some of the graphs."""
-        groups = None if self.groups is None else self.groups[rows]
-        return TrainingData(self.graphs[rows], self.y[rows], self.weight[rows], groups)
+        groups, by_value = (
+            None if array is None else array[rows] for array in (self.groups, self.value_weight)
+        )
+        return TrainingData(self.graphs[rows], self.y[rows], self.weight[rows], groups, by_value)
+
+    @property
+    def loss_weight(self) -> NDArray[np.float64]:
+        """What losses are multiplied by: the weights of targets, or else those of graphs."""
+        return self.weight if self.value_weight is None else self.value_weight
 
 
 @always_checked
@@ -55,15 +73,21 @@ def check_training_data(
     edge_label: Hashable | None = None,
     edge_weight: Hashable | None = None,
     edge_features: Hashable | None = None,
+    graph_features: Any = None,
     molecules: MoleculeOptions | str | None = AS_MADE,
+    is_part: bool = False,
     **target_checks: Any,
 ) -> TrainingData:
     """Return X, y, weights and groups as arrays of the same length, without weights of zero.
 
-    `target_checks` are the arguments of scikit-learn's validation of y.
+    `target_checks` are the arguments of :func:`check_targets`. Of tables, rows are left out, too,
+    of which nothing is known. A column of which nothing is known is refused, unless these graphs
+    are a part of those that are learned from.
     """
     names = (node_label, node_features, edge_label, edge_weight, edge_features)
-    graphs = as_graph_set(X, *names, molecules=molecules, is_training=True)
+    graphs = as_graph_set(
+        X, *names, graph_features=graph_features, molecules=molecules, is_training=True
+    )
     y = check_targets(estimator, y, **target_checks)
     if len(y) != len(graphs):
         raise ValueError(
@@ -80,16 +104,67 @@ def check_training_data(
     weight = _check_sample_weight(sample_weight, y, dtype=np.float64, ensure_non_negative=True)
     groups = None if groups is None else check_groups(groups, len(graphs))
     data = TrainingData(graphs, y, weight, groups)
-    return data if weight.all() else data.take(np.flatnonzero(weight))
+    counts = weight > 0
+    is_table = target_checks.get("tables", False) and y.ndim == 2
+    if is_table:
+        counts &= known_values(y).any(axis=1)
+        if not counts.any():
+            raise ValueError(
+                "No target in y is known of a graph of weight above zero: all values are missing."
+            )
+    if not counts.all():
+        data = data.take(np.flatnonzero(counts))
+    if is_table and not is_part:
+        check_columns_known(known_values(data.y))
+    return data
 
 
 @always_checked
-def check_targets(estimator: Any, y: Any, **target_checks: Any) -> NDArray[Any]:
-    """Return y as an array that scikit-learn has checked."""
+def check_targets(
+    estimator: Any, y: Any, *, tables: bool = False, **target_checks: Any
+) -> NDArray[Any]:
+    """Return y as an array that scikit-learn has checked, or as a table.
+
+    With `tables`, y of two dimensions may have holes: it becomes the labels that
+    :func:`sklofi._multilabel.read_labels` returns, or numbers of 64 bits, some of them NaN.
+    `target_checks` are the arguments of scikit-learn's validation of y.
+    """
     is_numeric = target_checks.get("y_numeric", False)
+    holes: NDArray[np.bool_] | bool = False
+    if tables and is_numeric:
+        y, holes = fill_holes(y)
+    elif tables and (labels := read_labels(y, is_part=True)) is not None:
+        return labels
     y = _read_numbers(y, "y") if is_numeric else _read_classes(y)
     checked: NDArray[Any] = validate_data(estimator, X="no_validation", y=y, **target_checks)
+    if tables and is_numeric and checked.ndim == 2:
+        checked = checked.astype(np.float64)
+        checked[holes] = np.nan
     return checked
+
+
+def fill_holes(y: Any) -> tuple[Any, NDArray[np.bool_] | bool]:
+    """Return a table of numbers with zeros for those that are missing, and where these are."""
+    table = attempt(np.asarray, y)
+    if isinstance(table, Exception) or table.ndim != 2 or table.dtype.kind not in "fO":
+        return y, False
+    if table.dtype.kind == "f":
+        holes, infinite = np.isnan(table), np.isinf(table)
+    else:
+        holes = np.vectorize(is_missing, otypes=[bool])(table)
+        infinite = np.vectorize(_is_infinite, otypes=[bool])(table)
+    if infinite.any():
+        row, column = np.argwhere(infinite)[0].tolist()
+        raise ValueError(
+            f"The value of y in row {row}, column {column} is {show(table[row, column])}. Targets"
+            " are finite numbers, or NaN where they are not known."
+        )
+    return (np.where(holes, 0, table), holes) if holes.any() else (y, False)
+
+
+def _is_infinite(value: Any) -> bool:
+    number = attempt(_convert_to_float, value)
+    return isinstance(number, float) and bool(np.isinf(number))
 
 
 def _read_numbers(values: Any, name: str) -> Any:
@@ -105,9 +180,13 @@ def _read_numbers(values: Any, name: str) -> Any:
     for position, value in enumerate(array.flat):
         number = attempt(_convert_to_float, value)
         if isinstance(number, Exception):
+            place = f"Value {position} of {name}"
+            if array.ndim == 2:
+                row, column = divmod(position, array.shape[1])
+                place = f"The value of {name} in row {row}, column {column}"
             raise ValueError(
-                f"Value {position} of {name} is {show(value)} of type {type(value).__name__},"
-                " which is not a real number."
+                f"{place} is {show(value)} of type {type(value).__name__}, which is not a real"
+                " number."
             )
         numbers[position] = number
     return numbers.reshape(array.shape)
@@ -169,7 +248,7 @@ def check_classes(y: NDArray[Any]) -> NDArray[Any]:
 
 
 def weights_of_classes(
-    class_weight: dict[Any, float] | str | None,
+    class_weight: dict[Any, float] | list[dict[Any, float]] | str | None,
     classes: NDArray[Any],
     y: NDArray[Any],
     weight: NDArray[np.float64],
@@ -177,6 +256,11 @@ def weights_of_classes(
     """Return the weight of each class, given the weights of the graphs."""
     if class_weight is None:
         return np.ones(len(classes))
+    if isinstance(class_weight, list):
+        raise ValueError(
+            "class_weight is a list, which is for y with a column for each of several labels. Here"
+            " y has one dimension; pass a dict."
+        )
     if isinstance(class_weight, str):  # "balanced"
         # By weight, not by number, so that graphs of weight 2 count as two.
         mass = np.bincount(np.searchsorted(classes, y), weight, minlength=len(classes))
@@ -199,4 +283,34 @@ def weights_of_classes(
             f"class_weight has to be finite, not negative, and not zero for all classes,"
             f" got {class_weight}."
         )
+    return weights
+
+
+def weights_of_labels(
+    class_weight: dict[Any, float] | list[dict[Any, float]] | str | None,
+    y: NDArray[np.int8],
+    weight: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return the weights of both classes of each label, of shape (n_labels, 2).
+
+    `y` are labels as :func:`sklofi._multilabel.read_labels` returns them, and `weight` is that of
+    the graphs.
+    """
+    n_labels = y.shape[1]
+    if isinstance(class_weight, list):
+        if len(class_weight) != n_labels or not all(isinstance(w, dict) for w in class_weight):
+            raise ValueError(
+                f"class_weight has to be a list of {n_labels} dicts, one for each column of y, got"
+                f" {show(class_weight)}."
+            )
+        by_label: list[Any] = class_weight
+    else:
+        by_label = [class_weight] * n_labels
+    weights = np.ones((n_labels, 2))
+    for column, of_label in enumerate(by_label):
+        known = np.flatnonzero(y[:, column] != UNKNOWN)
+        values = y[known, column]
+        # A class that nobody has cannot be balanced, and does not need to be.
+        classes = np.unique(values) if isinstance(of_label, str) else np.arange(2)
+        weights[column, classes] = weights_of_classes(of_label, classes, values, weight[known])
     return weights

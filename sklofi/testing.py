@@ -3,7 +3,7 @@
 scikit-learn's own ``check_estimator`` builds tables, so it skips nearly everything for an
 estimator of graphs. :func:`check_graph_estimator` asks the same questions with graphs.
 
-The module is long because the contract is: some forty checks of a few lines each, which share
+The module is long because the contract is: over forty checks of a few lines each, which share
 their data and stand in the order in which they run.
 """
 
@@ -79,14 +79,19 @@ def check_graph_estimator(
     takes a list of networkx graphs, categorical labels in the node attribute "label":
     classifiers, regressors, transformers. Each check works on a clone. Where an estimator has
     the parameters ``edge_label`` and ``edge_weight``, it is also checked on graphs that have the
-    edge attributes "label" and "weight". Give the estimator
-    parameters that make it fast, and whatever ``random_state`` you like.
+    edge attributes "label" and "weight", and one with the parameter ``graph_features`` on a
+    :class:`GraphSet` with features of its graphs. Give the estimator parameters that make it
+    fast, and whatever ``random_state`` you like.
 
     A weight of k has to be the same as k copies of a graph, wherever copies are not parted from
     each other: the check of that sets ``batch_size``, ``bootstrap``, ``dropout``,
     ``early_stopping`` and ``probability``, where an estimator has them, so that all graphs are
     one batch, and none is drawn or set aside. An estimator that parts copies in other ways has
     to name ``check_weights_are_copies`` in `expected_failed_checks`.
+
+    An estimator whose tags say that it takes several labels (``multi_label``), or a regressor
+    that takes several targets (``multi_output``), has to take tables of them in which some values
+    are NaN, because nobody knows them.
 
     Parameters
     ----------
@@ -175,14 +180,20 @@ def graph_estimator_checks(estimator: Any) -> Iterator[tuple[str, Callable[[], N
             check = getattr(sklearn_checks, check_name)
             yield check_name, partial(check, name, clone(estimator))
     checks = list(_CHECKS)
+    tags = get_tags(estimator)
     if is_classifier(estimator):
         checks += _CLASSIFIER_CHECKS
+        checks += _LABELS_CHECKS if tags.classifier_tags.multi_label else []
     if is_regressor(estimator):
         checks += _REGRESSOR_CHECKS
+    if tags.target_tags.multi_output or getattr(tags.classifier_tags, "multi_label", False):
+        checks += _TABLE_CHECKS
     if hasattr(estimator, "transform"):
         checks += _TRANSFORMER_CHECKS
     if has_fit_parameter(estimator, "sample_weight"):
         checks += _WEIGHT_CHECKS
+    if "graph_features" in estimator.get_params():
+        checks += _GRAPH_FEATURE_CHECKS
     for check in checks:
         yield check.__name__, partial(check, estimator)
 
@@ -639,6 +650,53 @@ def check_nan_target_is_refused(estimator: Any) -> None:
         _assert_raises((ValueError,), f"{bad} in y", _seeded(estimator).fit, graphs, y)
 
 
+def check_several_labels(estimator: Any) -> None:
+    """Each label has one column, and a graph may have any of them."""
+    graphs = _graphs()
+    y = _table(estimator, graphs).astype(int)
+    fitted = _seeded(estimator).fit(graphs, y)
+    assert_array_equal(fitted.classes_, np.arange(y.shape[1]))
+    predicted = fitted.predict(graphs)
+    assert predicted.shape == y.shape
+    assert set(np.unique(predicted).tolist()) <= {0, 1}
+    if hasattr(fitted, "predict_proba"):
+        probabilities = fitted.predict_proba(graphs)
+        assert probabilities.shape == y.shape
+        assert ((probabilities >= 0) & (probabilities <= 1)).all()
+    if hasattr(fitted, "decision_function"):
+        decisions = fitted.decision_function(graphs)
+        clear = np.abs(decisions) > 1e-9
+        assert_array_equal(predicted[clear], (decisions > 0)[clear])
+
+
+def check_missing_targets(estimator: Any) -> None:
+    """What is not known does not count, and graphs of which nothing is known are left out."""
+    graphs = _graphs()
+    y = _table(estimator, graphs)
+    y[::3, 0] = y[1::4, 1] = y[5] = np.nan
+    known = np.flatnonzero(~np.isnan(y).all(axis=1))
+    fitted = _seeded(estimator).fit(graphs, y)
+    assert fitted.predict(graphs).shape == y.shape
+    removed = _seeded(estimator).fit([graphs[i] for i in known], y[known])
+    _assert_same(_outputs(fitted, graphs), _outputs(removed, graphs), tolerance=1e-6)
+
+
+def check_target_without_values_is_refused(estimator: Any) -> None:
+    graphs = _graphs()
+    y = _table(estimator, graphs)
+    y[:, 1] = np.nan
+    message = _assert_raises(
+        (ValueError,), "A column without values", _seeded(estimator).fit, graphs, y
+    )
+    assert "1" in message, f"the message does not name the column: {message}"
+
+
+def _table(estimator: Any, graphs: list[nx.Graph]) -> NDArray[np.float64]:
+    """Return several targets of each graph."""
+    y = np.asarray(_target(estimator, graphs), dtype=float)
+    return np.column_stack([y, 1 - y, np.arange(len(graphs)) % 3 == 0])
+
+
 def check_feature_names_out(estimator: Any) -> None:
     estimator, graphs, y = _fitted(estimator)
     embedding = estimator.transform(graphs)
@@ -706,6 +764,40 @@ def check_bad_weights_are_refused(estimator: Any) -> None:
         _assert_raises((ValueError,), what, fit, graphs, y)
 
 
+def check_graph_features_belong_to_their_graphs(estimator: Any) -> None:
+    """Rows in another order, and slices, have the same outputs; other features are refused."""
+    X, y = _graphs_with_features(estimator)
+    estimator = _seeded(estimator).fit(X, y)
+    expected = _outputs(estimator, X)
+    rows = np.random.RandomState(0).permutation(len(X))[:-3]
+    taken = {name: _dense(output)[rows] for name, output in expected.items()}
+    _assert_same(_outputs(estimator, X[rows]), taken)
+    method = getattr(estimator, next(iter(expected)))
+    bad = {
+        "Graphs without the features": X.with_graph_features(None),
+        "Graphs with fewer features": X.with_graph_features(X.graph_vectors[:, :1]),
+    }
+    for what, other in bad.items():
+        message = _assert_raises((ValueError,), what, method, other)
+        assert "graph features" in message, f"the message does not say what is wrong: {message}"
+
+
+def check_unit_of_graph_features_does_not_matter(estimator: Any) -> None:
+    X, y = _graphs_with_features(estimator)
+    other = X.with_graph_features(X.graph_vectors * [1024, 1 / 64])
+    expected = _outputs(_seeded(estimator).fit(X, y), X)
+    _assert_same(_outputs(_seeded(estimator).fit(other, y), other), expected)
+
+
+def _graphs_with_features(estimator: Any) -> tuple[Any, Any]:
+    """Return graphs with two features of each, of which the target depends on one."""
+    graphs = _graphs()
+    features = np.random.RandomState(0).normal(size=(len(graphs), 2))
+    y = _target(estimator, graphs)
+    y = y ^ (features[:, 0] > 1) if is_classifier(estimator) else y + features[:, 0]
+    return GraphSet.from_networkx(graphs).with_graph_features(features), y
+
+
 _CHECKS = [
     check_fit_returns_self,
     check_one_output_per_graph,
@@ -747,7 +839,19 @@ _CLASSIFIER_CHECKS = [
 _REGRESSOR_CHECKS = [check_target_scale_and_list, check_nan_target_is_refused]
 
 
+_LABELS_CHECKS = [check_several_labels]
+
+
+_TABLE_CHECKS = [check_missing_targets, check_target_without_values_is_refused]
+
+
 _TRANSFORMER_CHECKS = [check_feature_names_out]
+
+
+_GRAPH_FEATURE_CHECKS = [
+    check_graph_features_belong_to_their_graphs,
+    check_unit_of_graph_features_does_not_matter,
+]
 
 
 _WEIGHT_CHECKS = [

@@ -53,8 +53,9 @@ def test_texts_and_complex_numbers_are_no_labels(y):
 
 
 def test_a_column_of_which_nothing_is_known_is_refused():
-    with pytest.raises(ValueError, match="Column 1 of y has no known label"):
+    with pytest.raises(ValueError, match="Column 1 of y has no known value"):
         read_labels([[0, NAN], [1, NAN]])
+    assert read_labels([[0, NAN], [1, NAN]], is_part=True).tolist() == [[0, UNKNOWN], [1, UNKNOWN]]
 
 
 def test_strata_are_the_rarest_things_known():

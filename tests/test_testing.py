@@ -175,6 +175,56 @@ class KnowsAllBonds(BondCounter):
         return label
 
 
+class TakesLabels(LabelCounter):
+    """Counts for each of several labels, by the graphs of which it is known."""
+
+    def fit(self, X, y, sample_weight=None):
+        if np.ndim(y) == 1:
+            return super().fit(X, y, sample_weight)
+        known = ~np.isnan(y)
+        if len(empty := np.flatnonzero(~known.any(axis=0))):
+            raise ValueError(f"nothing is known of column {empty[0]}")
+        self.classes_ = np.arange(y.shape[1])
+        self.counters_ = [
+            LabelCounter().fit([X[i] for i in np.flatnonzero(rows)], values[rows])
+            for values, rows in zip(y.T, known.T, strict=True)
+        ]
+        return self
+
+    def predict(self, X):
+        if not hasattr(self, "counters_"):
+            return super().predict(X)
+        return np.column_stack([counter.predict(X) for counter in self.counters_]).astype(int)
+
+    def decision_function(self, X):
+        if not hasattr(self, "counters_"):
+            return super().decision_function(X)
+        return np.column_stack([counter.decision_function(X) for counter in self.counters_])
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags
+
+
+class TakesUnknownForNo(TakesLabels):
+    def fit(self, X, y, sample_weight=None):
+        return super().fit(X, np.nan_to_num(y) if np.ndim(y) == 2 else y, sample_weight)
+
+
+class ForgetsLabels(TakesLabels):
+    def predict(self, X):
+        return super().predict(X)[:, :1] if hasattr(self, "counters_") else super().predict(X)
+
+
+def test_an_honest_estimator_that_takes_labels_passes():
+    names = {"check_several_labels", "check_missing_targets"}
+    results = check_graph_estimator(TakesLabels())
+    assert {result["status"] for result in results} == {"passed"}
+    assert names <= {result["check_name"] for result in results}
+    assert not names & {name for name, _ in graph_estimator_checks(LabelCounter())}
+
+
 def test_an_honest_estimator_that_reads_edges_passes():
     results = check_graph_estimator(BondCounter())
     assert {result["status"] for result in results} == {"passed"}
@@ -204,6 +254,9 @@ def test_an_honest_estimator_passes():
         (ReadsListsOtherwise, "check_graph_set_is_like_a_list_where_edges_have_labels"),
         (LosesBondsWhenPickled, "check_copies_predict_the_same_where_edges_have_labels"),
         (KnowsAllBonds, "check_unseen_edge_labels_are_handled"),
+        (TakesUnknownForNo, "check_missing_targets"),
+        (TakesUnknownForNo, "check_target_without_values_is_refused"),
+        (ForgetsLabels, "check_several_labels"),
     ],
 )
 def test_every_fault_is_caught_by_its_check(faulty, check):

@@ -81,3 +81,57 @@ def test_complex_numbers_among_other_objects_are_refused():
     graphs = [nx.path_graph(2)] * 3
     with pytest.raises(ValueError, match=r"Value 1 of sample_weight is .* which is not a real"):
         GraphKernelSVC().fit(graphs, [0, 1, 0], sample_weight=[Fraction(1), np.complex64(1j), 1])
+
+
+# Tables with holes
+
+NAN = float("nan")
+NUMBERS = {"tables": True, "y_numeric": True, "multi_output": True}
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        [[1, NAN], [NAN, NAN], [NAN, -1]],
+        [[1, None], [None, None], [None, -1]],
+        pd.DataFrame({"a": [1, None, None], "b": [None, None, -1]}, dtype="Int64"),
+    ],
+    ids=["NaN", "None", "Int64"],
+)
+def test_numbers_may_have_holes_and_empty_rows_are_left_out(y):
+    data = check(y, **NUMBERS)
+    assert_allclose(data.y, [[1, NAN], [NAN, -1]])
+    assert len(data.graphs) == 2
+    assert data.y.dtype == np.float64
+
+
+def test_whole_numbers_have_no_holes():
+    assert_allclose(check([[1, -1], [-1, -1], [2, 0]], **NUMBERS).y, [[1, -1], [-1, -1], [2, 0]])
+
+
+@pytest.mark.parametrize("checks", [{"tables": True}, NUMBERS], ids=["labels", "numbers"])
+def test_columns_of_which_nothing_is_known_are_refused(checks):
+    y = [[1, NAN], [0, NAN], [1, 0]]
+    assert check(y, **checks).y.shape == (3, 2)
+    with pytest.raises(ValueError, match="Column 1 of y has no known value"):
+        check(y, sample_weight=[1, 1, 0], **checks)
+    assert len(check(y, sample_weight=[1, 1, 0], is_part=True, **checks).y) == 2
+    with pytest.raises(ValueError, match="No target in y is known"):
+        check([[NAN, NAN]] * 3, **checks)
+
+
+@pytest.mark.parametrize("kind", [float, object])
+def test_infinite_numbers_are_located(kind):
+    y = np.array([[1, NAN], [float("-inf"), 2], [1, 2]], dtype=kind)
+    with pytest.raises(ValueError, match=r"row 1, column 0 is .*inf"):
+        check(y, **NUMBERS)
+
+
+def test_holes_in_a_single_target_are_refused():
+    with pytest.raises(ValueError, match="Input y contains NaN"):
+        check([1.0, NAN, 2.0], **NUMBERS)
+
+
+def test_texts_are_no_numbers_of_a_table():
+    with pytest.raises(ValueError, match=r"row 0, column 1 is .*'a'"):
+        check([[1, "a"], [None, 2], [1, 1]], **NUMBERS)

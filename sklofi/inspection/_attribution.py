@@ -24,6 +24,7 @@ from sklofi.graphs._input import as_graph_set
 from sklofi.inspection._fitted import check_mask, fitted_lofi, fitted_member
 from sklofi.inspection._quadrature import Floats, Integrals, Ints, integrate
 from sklofi.nn._count_matrix import CountMatrix
+from sklofi.nn._flat import beside
 from sklofi.nn._lofi_autograd import NUMBERS_IN_CACHE, standardize
 from sklofi.nn._lofi_network import LoFINetwork
 from sklofi.nn._related_egonets import RelatedEgonets
@@ -69,6 +70,11 @@ def node_attribution(
     in the number of nodes of a color, and is shared by these nodes; without nodes it is the
     intercept.
 
+    Features of a graph as a whole, such as a temperature, belong to no node. They keep their
+    values along the path, also in the baseline: the attributions sum to what the nodes add under
+    these conditions. What the features themselves are worth is the question of
+    :func:`graph_feature_importance`.
+
     How faithful this is beside other methods is in ``benchmarks/RESULTS.md``.
 
     Parameters
@@ -81,8 +87,8 @@ def node_attribution(
 
     target : class, int or array-like of shape (n_graphs,), default=None
         Of a classifier, the class whose evidence is explained, one for all graphs or one
-        for each; by default the class that is predicted. Of a regressor with several
-        outputs, the number of the output; it has to be given.
+        for each; by default the class that is predicted. Of a classifier of several labels or
+        a regressor with several outputs, the number of the label or output; it has to be given.
 
     tol : float, default=0.01
         How exact integrals have to be. The residual of a graph may be at most `tol` times the
@@ -104,18 +110,19 @@ def node_attribution(
         attributions : list of ndarray of shape (n_nodes,)
             Of each graph one number for each node, in the order of its nodes. Of classes
             the logit of the target is explained, less the mean of the others: of two
-            classes these are the log-odds. Regression is explained in units of the target.
+            classes these are the log-odds, and so they are of a label. Regression is
+            explained in units of the target.
         outputs, baselines : ndarray of shape (n_graphs,)
             What is explained, for the graph and for the baseline: the graph without
-            nodes. With `pooling` "mean" or "max", which know no empty graphs, all its
-            egonets are empty instead.
+            nodes, with the same features of the graph as a whole. With `pooling` "mean" or
+            "max", which know no empty graphs, all its egonets are empty instead.
         residuals : ndarray of shape (n_graphs,)
             Outputs less baselines, less the sum of the attributions: what the numerical
             integral misses.
         n_steps : ndarray of shape (n_graphs,)
             The number of steps that were taken.
         targets : ndarray of shape (n_graphs,)
-            The class or output that was explained.
+            The class, label or output that was explained.
 
     Warns
     -----
@@ -177,7 +184,7 @@ def mask_evidence(
         Which mask, counted from 0.
 
     target : class, int or array-like of shape (n_graphs,), default=None
-        The class or output that is explained; see :func:`node_attribution`.
+        The class, label or output that is explained; see :func:`node_attribution`.
 
     tol : float, default=0.01
         How exact integrals have to be; see :func:`node_attribution`.
@@ -226,6 +233,11 @@ def mask_evidence(
     )
 
 
+def explain(module: LoFINetwork, batch: EgonetBatch, weight: Tensor, embedding: Tensor) -> Tensor:
+    """Return what is explained of graphs, by their pooled vectors, with their own features."""
+    return (weight * module.head(beside(embedding, batch.graph_features))).sum(dim=1)
+
+
 class Presence(ABC):
     """Parts of graphs that are there to a degree, and how outputs depend on it."""
 
@@ -265,14 +277,14 @@ class NodePresence(Presence):
         none = batch.x.new_zeros(len(batch.x))
         outputs = module.layer_outputs(batch.x, batch.egonets, presence=none)
         embedding = module.pool(outputs, batch.graphs, none if module.pooling == "sum" else None)
-        return (weight * module.head(embedding)).sum(dim=1), BESIDE_0
+        return explain(module, batch, weight, embedding), BESIDE_0
 
     def derive(
         self, module: LoFINetwork, batch: EgonetBatch, weight: Tensor, presence: Tensor
     ) -> tuple[Tensor, Sequence[Tensor]]:
         outputs = module.layer_outputs(batch.x, batch.egonets, presence=presence)
         embedding = module.pool(outputs, batch.graphs, presence)
-        explained = (weight * module.head(embedding)).sum(dim=1)
+        explained = explain(module, batch, weight, embedding)
         return explained, torch.autograd.grad(explained.sum(), presence)
 
 
@@ -299,7 +311,7 @@ class NodePresenceForMask(NodePresence):
                 there = torch.where(is_mask, for_mask[:, None], presence[:, None])
             outputs.append(module.layers[depth](x, egonets, there))
         embedding = module.pool(outputs, batch.graphs, presence)
-        explained = (weight * module.head(embedding)).sum(dim=1)
+        explained = explain(module, batch, weight, embedding)
         others, through_mask = torch.autograd.grad(explained.sum(), (presence, for_mask))
         return explained, (others + through_mask, through_mask)
 
@@ -319,7 +331,7 @@ def attribute(
     members = estimator.members_
     if len(members) == 1 and estimator.counts_ is None:
         return _attribute(members[0], graphs, target, tol, n_steps, presence)
-    if target is None and is_classifier(estimator):
+    if target is None and is_classifier(estimator) and estimator._n_labels is None:
         target = estimator.predict(graphs)
     results, columns = zip(
         *(_attribute(member, graphs, target, tol, n_steps, presence) for member in members),
@@ -346,23 +358,19 @@ def _add_counts(
 ) -> None:
     """Add the share of counts to what is explained and to the attributions of nodes."""
     counts: Any = estimator.counts_
-    rows = np.arange(len(graphs))
     if is_classifier(estimator):
-        columns = np.searchsorted(estimator.classes_, result["targets"])
-        n_classes = len(estimator.classes_)
-        weight = np.full((len(graphs), n_classes), -1 / (n_classes - 1))
-        weight[rows, columns] = 1
+        weight = _output_weights(estimator, np.searchsorted(estimator.classes_, result["targets"]))
         mean = np.zeros(len(graphs))
     else:
         columns = result["targets"]
-        weight = np.zeros((len(graphs), len(estimator._target_mean)))
-        weight[rows, columns] = estimator._target_scale[columns]
+        weight = _output_weights(estimator, columns) * estimator._target_scale[columns, None]
         mean = estimator._target_mean[columns]
     share = estimator.counts_share_
     of_nodes = np.split(counts.contributions(graphs), graphs.node_offsets[1:-1])
     for graph, values in enumerate(of_nodes):
         attributions[graph] = attributions[graph] + share * values @ weight[graph]
     baselines = mean + weight @ counts.intercepts
+    baselines = baselines + (weight * counts.outputs_of_features(graphs)).sum(axis=1)
     outputs = mean + (weight * counts.outputs(graphs)).sum(axis=1)
     result["baselines"] = result["baselines"] + share * baselines
     result["outputs"] = result["outputs"] + share * outputs
@@ -382,9 +390,10 @@ def _attribute(
     # Without gradients of its parameters, which take as long.
     module = copy.deepcopy(estimator.module_).requires_grad_(False)
     parts, columns, sizes = [], [], []
-    for batch, weight in _explained(estimator, module, graphs, target, presence):
+    for batch, chosen in _explained(estimator, module, graphs, target, presence):
+        weight = torch.from_numpy(_output_weights(estimator, chosen)).to(batch.x)
         parts.append(_integrate(module, batch, weight, presence, tol, n_steps))
-        columns.append(weight.argmax(dim=1).cpu().numpy())
+        columns.append(chosen)
         sizes.append(presence.parts(batch).offsets.diff().cpu().numpy())
     explained, n_parts = np.concatenate(columns), np.concatenate(sizes)
     baselines, outputs, residuals, n_taken, is_reached, components = (
@@ -436,44 +445,57 @@ def _explained(
     graphs: GraphSet,
     target: Any,
     presence: Presence,
-) -> Iterator[tuple[EgonetBatch, Tensor]]:
-    """Yield batches of nodes, and weights with which outputs add up to what is explained."""
+) -> Iterator[tuple[EgonetBatch, Ints]]:
+    """Yield batches of nodes, and the numbers of the classes, labels or outputs to explain."""
     columns = _columns(estimator, target, len(graphs))
     first = 0  # graph of the batch
     batches = estimator._node_batches(graphs, max_rows=_max_rows(module), gradients=True)
     for batch in presence.prepare(batches):
         if columns is None:
             with torch.no_grad():
-                explained = module(batch.x, batch.egonets, batch.graphs).argmax(dim=1)
+                outputs = module(*batch.inputs)
+                explained = outputs.argmax(dim=1).cpu().numpy()
         else:
-            explained = columns[first : first + len(batch)].to(batch.x.device)
+            explained = columns[first : first + len(batch)]
         first += len(batch)
-        n_outputs = module.output.out_features
-        others = -1 / (n_outputs - 1) if is_classifier(estimator) else 0.0
-        weight = batch.x.new_full((len(batch), n_outputs), others)
-        weight.scatter_(1, explained[:, None], 1)
-        yield batch, weight
+        yield batch, explained
 
 
-def _columns(estimator: BaseLoFI, target: Any, n_graphs: int) -> Tensor | None:
-    """Return the output to explain of each graph; None if predictions decide."""
-    if is_classifier(estimator):
+def _output_weights(estimator: BaseLoFI, explained: Ints) -> NDArray[np.float64]:
+    """Return the weights with which outputs add up to what is explained of each graph."""
+    others = 0.0
+    if is_classifier(estimator) and estimator._n_labels is None:
+        others = -1 / (estimator._n_outputs - 1)
+    weight = np.full((len(explained), estimator._n_outputs), others)
+    rows = np.arange(len(explained))
+    if estimator._n_labels is None:
+        weight[rows, explained] = 1
+    else:  # log-odds
+        weight[rows, 2 * explained], weight[rows, 2 * explained + 1] = -1, 1
+    return weight
+
+
+def _columns(estimator: BaseLoFI, target: Any, n_graphs: int) -> Ints | None:
+    """Return what to explain of each graph, as a number; None if predictions decide."""
+    if is_classifier(estimator) and estimator._n_labels is None:
         if target is None:
             return None
         column_of = {label: i for i, label in enumerate(estimator.classes_.tolist())}
         choices: dict[Hashable, int] = column_of
         what = f"the classes {list(column_of)}"
     else:
-        n_outputs = len(estimator._target_mean)
+        n_targets, name = estimator._n_outputs, "outputs"
+        if estimator._n_labels is not None:
+            n_targets, name = estimator._n_labels, "labels"
         if target is None:
-            if n_outputs > 1:
+            if n_targets > 1:
                 raise ValueError(
-                    f"The estimator has {n_outputs} outputs; say with target= which of them"
-                    f" to explain, from 0 to {n_outputs - 1}."
+                    f"The estimator has {n_targets} {name}; say with target= which of them"
+                    f" to explain, from 0 to {n_targets - 1}."
                 )
             target = 0
-        choices = {i: i for i in range(n_outputs)}
-        what = f"the outputs 0 to {n_outputs - 1}"
+        choices = {i: i for i in range(n_targets)}
+        what = f"the {name} 0 to {n_targets - 1}"
     values = np.asarray(target)
     if values.dtype == object and values.ndim == 0:  # a set, for instance
         raise TypeError(f"target has to be one of {what}, or one for each graph, got {target!r}.")
@@ -485,7 +507,7 @@ def _columns(estimator: BaseLoFI, target: Any, n_graphs: int) -> Tensor | None:
     wanted = np.broadcast_to(values, n_graphs).tolist()
     if unknown := [choice for choice in wanted if choice not in choices]:
         raise ValueError(f"target={unknown[0]!r} is none of {what}.")
-    return torch.tensor([choices[choice] for choice in wanted], device="cpu")
+    return np.array([choices[choice] for choice in wanted])
 
 
 def _max_rows(module: LoFINetwork) -> int:

@@ -7,10 +7,13 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import is_classifier
 from sklearn.utils import Bunch, check_scalar
 
+from sklofi._multilabel import UNKNOWN
 from sklofi._plotting import import_pyplot, place_on_figure
+from sklofi._validation import check_targets
 from sklofi.graphs._input import as_graph_set, original_graphs
 from sklofi.graphs._molecules import is_mol, is_molecules, molecules_of
 from sklofi.inspection._attribution import node_attribution
@@ -132,10 +135,10 @@ class AttributionDisplay:
             GraphSet, which has only their graphs.
 
         y : array-like of shape (n_graphs,) or (n_graphs, n_outputs), default=None
-            Their true classes or values, for the titles.
+            Their true classes, labels or values, for the titles.
 
         target : class, int or array-like of shape (n_graphs,), default=None
-            The class or output that is explained; see :func:`node_attribution`.
+            The class, label or output that is explained; see :func:`node_attribution`.
 
         edges : bool or "auto", default="auto"
             Whether edges are colored by :func:`edge_attribution`, too. This is another
@@ -167,7 +170,7 @@ class AttributionDisplay:
         estimator = fitted_lofi(estimator)
         graphs, drawn = _read(estimator, graphs)
         if y is not None:
-            y = estimator._check_data(graphs, y, None, reset=False)[1]
+            y = _true_targets(estimator, graphs, y)
         precision = {"target": target, "tol": tol, "n_steps": n_steps}
         result = node_attribution(estimator, graphs, **precision)
         of_edges = None
@@ -303,10 +306,24 @@ def _colors_edges(edges: Any, estimator: Any, drawn: list[Any]) -> bool:
     return bool(edges)
 
 
+def _true_targets(estimator: Any, graphs: Any, y: Any) -> NDArray[Any]:
+    """Return the targets of all graphs, also of those of which nothing is known."""
+    y = check_targets(estimator, y, **estimator._target_checks)
+    if len(y) != len(graphs):
+        raise ValueError(
+            f"X has {len(graphs)} graphs, but y has {len(y)} targets; every graph needs one."
+        )
+    targets: NDArray[Any] = estimator._check_target(y, np.ones(len(y)), reset=False)[0]
+    return targets
+
+
 def _unit(estimator: Any, target: Any, targets: Any) -> str:
     """Return what the attributions of a figure are."""
     if not is_classifier(estimator):
         return "contribution to the prediction"
+    if estimator._n_labels is not None:
+        which = str(targets[0]) if len(np.unique(targets)) == 1 else "named first"
+        return f"evidence for label {which} (log-odds)"
     scale = "log-odds" if len(estimator.classes_) == 2 else "logits"
     if len(np.unique(targets)) == 1:
         return f"evidence for class {targets[0]} ({scale})"
@@ -318,7 +335,15 @@ def _titles(estimator: Any, graphs: Any, y: Any, targets: Any) -> list[str]:
     """Return what was predicted, and what is true if that is known."""
     outputs = estimator._outputs(graphs)
     predicted = estimator._predictions(outputs)
-    if is_classifier(estimator):
+    if estimator._n_labels is not None:
+        rows = np.arange(len(targets))
+        chances = estimator._probabilities(outputs)[rows, targets]
+        titles = [
+            f"label {label}: {chance:.0%}" for label, chance in zip(targets, chances, strict=True)
+        ]
+        answers = {0: "no", 1: "yes", UNKNOWN: "unknown"}
+        true = None if y is None else [answers[label] for label in y[rows, targets].tolist()]
+    elif is_classifier(estimator):
         probabilities = estimator._probabilities(outputs).max(axis=1)
         titles = [
             f"predicted {label} ({probability:.0%})"

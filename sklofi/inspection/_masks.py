@@ -17,11 +17,14 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from sklofi._lofi import BaseLoFI
+from sklofi._multilabel import known_values
 from sklofi.egonets._colors import node_colors
 from sklofi.graphs._input import as_graph_set, original_graphs
 from sklofi.graphs._segments import segments_of
 from sklofi.inspection._fitted import check_mask, fitted_member, told_apart
+from sklofi.nn._flat import beside
 from sklofi.training._egonet_batches import EgonetBatch
+from sklofi.training._net import value_losses
 
 
 def mask_importance(
@@ -50,7 +53,7 @@ def mask_importance(
         Graphs, better not those of the training.
 
     y : array-like of shape (n_graphs,) or (n_graphs, n_outputs)
-        Their targets.
+        Their targets; in tables NaN where they are not known.
 
     scoring : str or callable, default=None
         A score in the words of scikit-learn; its X are numbers of graphs, so that it can
@@ -100,7 +103,8 @@ def mask_importance(
         raise TypeError(f"scoring has to be one score, a str or a callable, got {scoring!r}.")
     layers = list(range(len(module.layers))) if layer is None else [layer]
     check_mask(estimator, layers[0])
-    graphs, y, weight, _ = estimator._check_data(X, y, None, reset=False)
+    data = estimator._check_data(X, y, None, reset=False)
+    graphs, y, weight = data.graphs, data.y, data.loss_weight
     dataset = estimator._dataset(graphs, y)
 
     full, without = [], []
@@ -108,19 +112,25 @@ def mask_importance(
         for batch, _ in estimator.net_.get_iterator(dataset):
             batch = batch.to(estimator.net_.device)
             outputs = module.layer_outputs(batch.x, batch.egonets)
-            full.append(module.head(module.pool(outputs, batch.graphs)).cpu())
+            embedding = module.pool(outputs, batch.graphs)
+            full.append(module.head(beside(embedding, batch.graph_features)).cpu())
             without.append(_outputs_without(module, batch, outputs, layers).cpu())
     outputs, ablated = torch.cat(full), torch.cat(without, dim=1)
 
     samples = _bootstrap(estimator._strata(y), n_resamples, check_random_state(random_state))
     if scoring is None:
-        losses = np.array([_losses(estimator, values, dataset.y) for values in (outputs, *ablated)])
+        losses = np.array(
+            [_losses(estimator, values, dataset.y, weight) for values in (outputs, *ablated)]
+        )
+        weight = weight if weight.ndim == 1 else weight.mean(axis=1)
         counts = np.array([np.bincount(rows, minlength=len(y)) for rows in samples])
         # (1 + n_masks, 1 + n_resamples)
-        scores = -(losses * weight) @ counts.T / (counts @ weight)
+        scores = -losses @ counts.T / (counts @ weight)
         baseline = -scores[0, 0]
     else:
         scorer = check_scoring(estimator, scoring=scoring)
+        if y.ndim == 2:
+            y = np.where(known_values(y), y, np.nan)
         scores = np.array(
             [
                 [scorer(FixedOutputs(estimator, values), rows, y[rows]) for rows in samples]
@@ -160,14 +170,21 @@ def _outputs_without(module: Any, batch: EgonetBatch, outputs: list[Tensor], lay
             z[:, mask] = 0
             above = module.layer_outputs(z, batch.egonets, first_layer=depth + 1)
             embedding = module.pool([*outputs[:depth], z, *above], batch.graphs)
-            changed.append(module.head(embedding))
+            changed.append(module.head(beside(embedding, batch.graph_features)))
     return torch.stack(changed)
 
 
-def _losses(estimator: BaseLoFI, outputs: Tensor, y: Tensor) -> NDArray[np.float64]:
-    """Return the loss of each graph."""
-    losses: Tensor = estimator.net_.criterion_(outputs.double(), y if y.ndim == 1 else y.double())
-    return np.asarray(losses if losses.ndim == 1 else losses.mean(dim=1))
+def _losses(
+    estimator: BaseLoFI, outputs: Tensor, y: Tensor, weight: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the loss of each graph, times its weight."""
+    y = y.double() if y.is_floating_point() else y
+    losses = value_losses(estimator.net_.criterion_, outputs.double(), y)
+    if weight.ndim > 1:
+        of_values: NDArray[np.float64] = (weight * losses.numpy()).mean(axis=1)
+        return of_values
+    of_graphs: NDArray[np.float64] = np.asarray(losses if losses.ndim == 1 else losses.mean(dim=1))
+    return of_graphs * weight
 
 
 class FixedOutputs(BaseEstimator):

@@ -14,6 +14,7 @@ from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge
 
+from sklofi._graph_features import GraphEncoder
 from sklofi._storage import CHECKS
 from sklofi.graphs._graph_set import GraphSet
 from sklofi.graphs._segments import offsets_of
@@ -35,6 +36,9 @@ MAX_ITER = 100
 TOLERANCE = 1e-5
 
 
+# What errors call the machine, which is a part of an estimator.
+OWNER = "the machine on counts"
+
 # Log-odds of a class that no graph has.
 ABSENT = -10.0
 
@@ -44,14 +48,16 @@ class LinearCounts:
     """Counts of Weisfeiler-Lehman colors in unary, and a linear map of them to outputs.
 
     Outputs are what a network would give: logits of classes (multinomial logistic regression),
-    or values of standardized targets (ridge regression).
+    of both classes of each label where there are several, or values of standardized targets
+    (ridge regression).
     """
 
     vectorizer: WLVectorizer
     scale: float  # what counts are divided by
     strength: float  # the larger, the weaker the regularization
-    coefficients: Floats = field(repr=False)  # (n_features, n_outputs)
+    coefficients: Floats = field(repr=False)  # (n_features, n_outputs): counts, graph features
     intercepts: Floats = field(repr=False)  # (n_outputs,)
+    graph_encoder: GraphEncoder | None = None  # of graph features that stand beside the counts
 
     @classmethod
     def fit(
@@ -63,6 +69,7 @@ class LinearCounts:
         weight: Floats,
         splits: Sequence[Split],
         loss: Callable[[Floats], float],
+        graph_encoder: GraphEncoder | None = None,
     ) -> tuple[Self, Floats]:
         """Fit to all graphs, with the strength that has the least loss on held-out graphs.
 
@@ -74,20 +81,24 @@ class LinearCounts:
         graphs : GraphSet
             Training graphs.
 
-        target : ndarray of shape (n_graphs,) of int, or (n_graphs, n_outputs) of float
-            Classes from 0 on, or standardized numbers.
+        target : ndarray of shape (n_graphs,) of int, or (n_graphs, n_targets) of int or float
+            Classes from 0 on; several labels, each 0 or 1; or standardized numbers.
 
         n_outputs : int
-            Number of classes, of which some may be missing, or of targets.
+            Number of classes, of which some may be missing, of targets, or twice that of labels.
 
-        weight : ndarray of shape (n_graphs,)
-            Weights of the graphs.
+        weight : ndarray of shape (n_graphs,) or (n_graphs, n_targets)
+            Weights of the graphs, or of single targets: each one is learned from those graphs
+            that have a weight above zero for it, by a machine of its own.
 
         splits : sequence of (training rows, held-out rows or graphs)
             What is held out, for each machine that is fitted on the way.
 
         loss : callable
             The loss of the outputs for all held-out graphs, split by split.
+
+        graph_encoder : GraphEncoder, default=None
+            The encoder of the features of graphs as a whole, if they are to be learned from.
 
         Returns
         -------
@@ -99,11 +110,12 @@ class LinearCounts:
         features = vectorizer.fit_graphs(graphs)
         # Rows have a norm of about one, so that strengths mean the same for all sets.
         scale = float(np.sqrt(features.power(2).sum(axis=1).mean())) or 1.0
-        features = features / scale
+        features = beside_counts(features / scale, graphs, graph_encoder)
         paths = []
         for rows, held_out in splits:
             if isinstance(held_out, GraphSet):
                 others = vectorizer.count_graphs(held_out) / scale
+                others = beside_counts(others, held_out, graph_encoder)
             else:
                 others = features[held_out]
             machines = _fit_path(features[rows], target[rows], n_outputs, weight[rows], STRENGTHS)
@@ -112,7 +124,8 @@ class LinearCounts:
         best = int(np.argmin([loss(outputs) for outputs in candidates]))
         # Along the same path, so that it is as close to its optimum as those that were held out.
         *_, machine = _fit_path(features, target, n_outputs, weight, STRENGTHS[: best + 1])
-        return cls(vectorizer, scale, STRENGTHS[best], *machine), candidates[best]
+        counts = cls(vectorizer, scale, STRENGTHS[best], *machine, graph_encoder)
+        return counts, candidates[best]
 
     def outputs(self, graphs: GraphSet) -> Floats:
         """Return the outputs for graphs.
@@ -128,11 +141,31 @@ class LinearCounts:
             Logits, or values of standardized targets.
         """
         counts = self.vectorizer.count_graphs(graphs) / self.scale
-        outputs: Floats = counts @ self.coefficients + self.intercepts
+        features = beside_counts(counts, graphs, self.graph_encoder)
+        outputs: Floats = features @ self.coefficients + self.intercepts
+        return outputs
+
+    def outputs_of_features(self, graphs: GraphSet) -> Floats:
+        """Return what the features of graphs as a whole add to the outputs.
+
+        Parameters
+        ----------
+        graphs : GraphSet
+            Graphs.
+
+        Returns
+        -------
+        outputs : ndarray of shape (n_graphs, n_outputs)
+            Zeros if there are no such features.
+        """
+        if self.graph_encoder is None:
+            return np.zeros((len(graphs), len(self.intercepts)))
+        coefficients = self.coefficients[len(self.coefficients) - self.graph_encoder.n_columns :]
+        outputs: Floats = self.graph_encoder.encode(graphs, OWNER) @ coefficients
         return outputs
 
     def contributions(self, graphs: GraphSet) -> Floats:
-        """Share out the outputs for graphs, less the intercepts, among their nodes.
+        """Share out the outputs for graphs among their nodes.
 
         What a color adds to the output of a graph is shared equally by the nodes that have it.
 
@@ -144,7 +177,8 @@ class LinearCounts:
         Returns
         -------
         contributions : ndarray of shape (n_nodes, n_outputs)
-            They sum to the outputs less the intercepts, graph by graph.
+            They sum to the outputs less the intercepts and what graph features add, graph by
+            graph.
         """
         vectorizer, n_outputs = self.vectorizer, len(self.intercepts)
         largest: Any = vectorizer._largest
@@ -168,6 +202,18 @@ class LinearCounts:
         return contributions / self.scale
 
 
+def beside_counts(
+    counts: sp.csr_array, graphs: GraphSet, encoder: GraphEncoder | None, owner: str = OWNER
+) -> sp.csr_array:
+    """Return counts with the standardized features of graphs in further columns, if any."""
+    if encoder is None:
+        return counts
+    features = encoder.encode(graphs, owner)
+    if encoder.n_columns == 0:
+        return counts
+    return sp.csr_array(sp.hstack([counts, sp.csr_array(features)], format="csr"))
+
+
 def _fit_path(
     features: sp.csr_array,
     target: NDArray[Any],
@@ -176,9 +222,52 @@ def _fit_path(
     strengths: Sequence[float],
 ) -> Iterator[tuple[Floats, Floats]]:
     """Yield coefficients and intercepts for one strength after the other."""
+    features, column_of, share = _merge_equal_columns(features)
+    is_label = target.ndim == 2 and target.dtype.kind in "iu"
+    if is_label or weight.ndim == 2:
+        columns = _fit_columns(features, target, n_outputs // target.shape[1], weight, strengths)
+    else:
+        columns = _fit_machines(features, target, n_outputs, weight, strengths)
+    for coefficients, intercepts in columns:
+        yield coefficients[column_of] * share[:, None], intercepts
+
+
+def _fit_columns(
+    features: sp.csr_array,
+    target: NDArray[Any],
+    n_outputs: int,
+    weight: Floats,
+    strengths: Sequence[float],
+) -> Iterator[tuple[Floats, Floats]]:
+    """Yield the same of several targets, each learned from the graphs of which it is known."""
+    paths = []
+    for column, values in enumerate(target.T):
+        of_column = weight if weight.ndim == 1 else weight[:, column]
+        rows = np.flatnonzero(of_column)
+        some = (features[rows], values[rows], n_outputs, of_column[rows], strengths)
+        paths.append(_fit_machines(*some))
+    for machines in zip(*paths, strict=True):
+        coefficients, intercepts = zip(*machines, strict=True)
+        yield np.hstack(coefficients), np.concatenate(intercepts)
+
+
+def _fit_machines(
+    features: sp.csr_array,
+    target: NDArray[Any],
+    n_outputs: int,
+    weight: Floats,
+    strengths: Sequence[float],
+) -> Iterator[tuple[Floats, Floats]]:
+    """Yield coefficients and intercepts of one target, or of several without holes."""
     is_class = target.dtype.kind in "iu"
     n_features = features.shape[1]
-    features, column_of, share = _merge_equal_columns(features)
+    present = np.unique(target) if is_class else np.arange(n_outputs)
+    if len(target) == 0 or (is_class and len(present) == 1):  # there is nothing to tell apart
+        intercepts = np.full(n_outputs, 0.0 if len(target) == 0 else ABSENT)
+        intercepts[present] = 0.0
+        for _ in strengths:
+            yield np.zeros((n_features, n_outputs)), intercepts
+        return
     machine: Any = Ridge(solver="sparse_cg", tol=1e-6)
     if is_class:
         machine = LogisticRegression(max_iter=MAX_ITER, tol=TOLERANCE, warm_start=True)
@@ -187,13 +276,13 @@ def _fit_path(
         with warnings.catch_warnings(), config_context(enable_metadata_routing=False):
             warnings.simplefilter("ignore", ConvergenceWarning)
             machine.fit(features, target, sample_weight=weight)
-        coefficients = np.atleast_2d(machine.coef_).T[column_of] * share[:, None]
+        coefficients = np.atleast_2d(machine.coef_).T
         intercepts = np.atleast_1d(machine.intercept_).copy()
         if is_class and coefficients.shape[1] == 1:  # two classes: log-odds
             coefficients = np.hstack([-coefficients, coefficients]) / 2
             intercepts = np.hstack([-intercepts, intercepts]) / 2
         if coefficients.shape[1] < n_outputs:  # classes that are missing here
-            present, some = machine.classes_, (coefficients, intercepts)
+            some = (coefficients, intercepts)
             coefficients = np.zeros((n_features, n_outputs))
             intercepts = np.full(n_outputs, some[1].min() + ABSENT)
             coefficients[:, present], intercepts[present] = some
@@ -233,7 +322,10 @@ def _merge_equal_columns(
 
 def _check(counts: LinearCounts) -> None:
     """Check that what was read from a file fits together."""
+    if not isinstance(counts.graph_encoder, GraphEncoder | None):
+        raise TypeError("the features of graphs are not described")
     n_features = counts.vectorizer.n_features_out_
+    n_features += 0 if counts.graph_encoder is None else counts.graph_encoder.n_columns
     coefficients, intercepts = counts.coefficients, counts.intercepts
     if (
         type(counts.vectorizer) is not WLVectorizer

@@ -16,6 +16,7 @@ import torch
 
 from sklofi._messages import shorten
 from sklofi._storage import DAMAGE, Arrays, decode, encode, read_file, write_file
+from sklofi._validation import TrainingData
 from sklofi.training._net_state import callback_state, net_state, restore_callbacks, restore_net
 from sklofi.training._skorch import Callback, NeuralNet
 
@@ -186,7 +187,7 @@ class Checkpoint(Callback):
 
 
 def describe_call(
-    estimator: Any, training: Any, validation: Any, net: NeuralNet | None
+    estimator: Any, training: TrainingData, validation: TrainingData | None, net: NeuralNet | None
 ) -> dict[str, Any]:
     """Return digests of all that the result of a fit depends on.
 
@@ -195,7 +196,7 @@ def describe_call(
     estimator : estimator
         Its parameters count, but for those that the result does not depend on.
 
-    training, validation : tuple (graphs, y, weight, groups) or None
+    training, validation : TrainingData or None
         The data. Groups count if they decide which graphs are set aside for validation.
 
     net : NeuralNet or None
@@ -208,10 +209,8 @@ def describe_call(
     """
     learned = ("weights", "optimizer", "generator")
     start = None if net is None else [net_state(net)[name] for name in learned]
-    data = [
-        (graphs.fingerprint, _in_a_fixed_order(_labels_of(graphs)), y, weight)
-        for graphs, y, weight, _ in filter(None, (training, validation))
-    ]
+    data = [_describe_data(part) for part in (training, validation) if part is not None]
+    vectors = [part.graphs.graph_vectors for part in (training, validation) if part is not None]
     groups = None if validation is not None else training.groups
     parameters = estimator.get_params(deep=False)
     parameters["callbacks"] = [_describe_callback(item) for item in parameters["callbacks"] or []]
@@ -228,9 +227,17 @@ def describe_call(
         "parameters": {name: joblib.hash(value) for name, value in parameters.items()},
         "data": joblib.hash(data),
         "start": joblib.hash(start),
-        # Not in the files of fits without groups, which are found as before.
+        # Not in the files of fits without them, which are found as before.
         **({} if groups is None else {"groups": joblib.hash(groups)}),
+        **({"graph features": joblib.hash(vectors)} if vectors[0] is not None else {}),
     }
+
+
+def _describe_data(data: TrainingData) -> tuple[Any, ...]:
+    graphs = data.graphs
+    described = (graphs.fingerprint, _in_a_fixed_order(_labels_of(graphs)), data.y, data.weight)
+    # Files of other fits are found as before.
+    return described if data.value_weight is None else (*described, data.value_weight)
 
 
 def _describe_callback(item: Any) -> Any:

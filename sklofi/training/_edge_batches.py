@@ -116,8 +116,9 @@ class EdgeDataset(GraphDataset):
             edge_kinds,
             weight if self.is_weighted else None,
             edge_weight,
+            self.graph_features_of(rows),
         )
-        return EdgeBatch(flat, weight)
+        return EdgeBatch(flat, self.loss_weight[rows])
 
     def nodes_per_row(self, merge: bool) -> float:
         return 1.0  # nodes are never merged

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from itertools import islice
 from typing import Any
 
@@ -32,14 +33,15 @@ class GraphNet(NeuralNet):
     validation score, and randomness from its own generator alone.
 
     The module takes the inputs of a batch and a generator. It returns outputs, or in training
-    a pair of outputs and a penalty to add to the loss. Its methods are `embed`, which returns the
-    vectors of the graphs, and `constrain_`, which is called after each step of the optimizer.
+    a pair of outputs and a penalty to add to the loss. Its methods are `head_input`, which returns
+    the vectors of the graphs, and `constrain_`, which is called after each step of the optimizer.
 
     skorch calls the methods below: its `partial_fit` calls `get_iterator`, `train_step` and
     `get_loss` in every epoch, its `forward` calls `get_iterator` and `infer`.
     """
 
     is_part_ = False  # whether a training sees only a part of the training graphs
+    best_epoch_: int | None = None  # whose weights it has; files of former versions do not say
 
     def get_default_callbacks(self) -> list[tuple[str, Callback]]:
         return [
@@ -141,20 +143,22 @@ class GraphNet(NeuralNet):
     def validation_step(self, batch: Any, **params: Any) -> dict[str, Tensor]:
         step: dict[str, Tensor] = super().validation_step(batch, **params)
         graphs, y = batch
-        scores = self.scores(step["y_pred"].cpu(), y)
-        self.history.record_batch("valid_score", (graphs.weight * scores).mean().item())
+        errors = self.errors(step["y_pred"].cpu(), y)
+        if errors.ndim > graphs.weight.ndim:  # several targets
+            errors = errors.mean(dim=1)
+        self.history.record_batch("valid_score", (graphs.weight * (1 - errors)).mean().item())
         return step
 
     def infer(self, x: Batch, **params: Any) -> Any:
         generator = self.dropout_generator_ if self.module_.training else None
-        return self.module_(*x.to(self.device).inputs, generator)
+        return self.module_(*x.to(self.device).inputs, generator=generator)
 
     def embed(self, dataset: GraphDataset) -> Tensor:
-        """Return the pooled vectors of all graphs, before the head."""
+        """Return what the head sees of all graphs: pooled vectors, and features of graphs."""
         self.module_.eval()
         with torch.no_grad():
             batches = (batch.to(self.device) for batch, _ in self.get_iterator(dataset))
-            return torch.cat([self.module_.embed(*batch.inputs).cpu() for batch in batches])
+            return torch.cat([self.module_.head_input(*batch.inputs).cpu() for batch in batches])
 
     def find_statistics(self, dataset: GraphDataset) -> None:
         """Compute the statistics of layers that normalize, if there are any, for these weights.
@@ -182,11 +186,32 @@ class GraphNet(NeuralNet):
 
     def get_loss(self, y_pred: Any, y_true: Tensor, X: Batch, training: bool = False) -> Tensor:
         y_pred, penalty = y_pred if isinstance(y_pred, tuple) else (y_pred, None)
-        losses = self.criterion_(y_pred, y_true.to(self.device))
+        losses = value_losses(self.criterion_, y_pred, y_true.to(self.device))
+        weight = X.weight.to(self.device)
+        if weight.ndim > 1:  # each target has a weight of its own
+            loss: Tensor = (weight * losses).mean()
+            return loss if penalty is None else loss + penalty
         if losses.ndim > 1:  # several targets
             losses = losses.mean(dim=1)
-        loss: Tensor = X.weight.to(self.device) @ losses / len(X)
+        loss = weight @ losses / len(X)
         return loss if penalty is None else loss + penalty
+
+    @abstractmethod
+    def errors(self, y_pred: Tensor, y_true: Tensor) -> Tensor:
+        """Return what validation scores lack to one, for each graph or each target."""
+
+
+def value_losses(criterion: Any, outputs: Tensor, target: Tensor) -> Tensor:
+    """Return the losses of graphs, or of all targets of graphs.
+
+    A table of whole numbers holds labels. Each of them is a task of two classes, with two outputs
+    of the network.
+    """
+    if target.ndim == 2 and not target.is_floating_point():
+        losses: Tensor = criterion(outputs.reshape(-1, 2), target.reshape(-1))
+        return losses.reshape(target.shape)
+    losses = criterion(outputs, target)
+    return losses
 
 
 def probabilities(logits: Tensor) -> NDArray[np.float64]:
@@ -201,9 +226,9 @@ class ClassifierNet(ClassifierMixin, GraphNet):
     def classes_(self) -> NDArray[np.int64]:
         return np.arange(self.module__n_outputs)
 
-    def scores(self, y_pred: Tensor, y_true: Tensor) -> Tensor:
-        """Return the accuracy of each graph."""
-        return (y_pred.argmax(dim=1) == y_true).float()
+    def errors(self, y_pred: Tensor, y_true: Tensor) -> Tensor:
+        """Return 1 for each graph of another class than is predicted, so that accuracy is left."""
+        return (y_pred.argmax(dim=1) != y_true).float()
 
     def predict_proba(self, X: GraphDataset) -> NDArray[np.float64]:
         return probabilities(self.forward(X))
@@ -213,9 +238,38 @@ class ClassifierNet(ClassifierMixin, GraphNet):
         return predictions
 
 
+class LabelsNet(ClassifierNet):
+    """The net of classifiers that tell several labels at once, by two outputs for each."""
+
+    @property
+    def classes_(self) -> NDArray[np.int64]:
+        return np.arange(self.module__n_outputs // 2)
+
+    def errors(self, y_pred: Tensor, y_true: Tensor) -> Tensor:
+        """Return 1 for each label that is not as predicted."""
+        return (by_label(y_pred).argmax(dim=2) != y_true).float()
+
+    def predict_proba(self, X: GraphDataset) -> NDArray[np.float64]:
+        return probabilities_of_labels(self.forward(X))
+
+    def predict(self, X: GraphDataset) -> NDArray[np.int64]:
+        predictions: NDArray[np.int64] = by_label(self.forward(X)).argmax(dim=2).numpy()
+        return predictions
+
+
+def by_label(outputs: Tensor) -> Tensor:
+    """Return the outputs for graphs as logits of both classes of each label."""
+    return outputs.reshape(len(outputs), -1, 2)
+
+
+def probabilities_of_labels(outputs: Tensor) -> NDArray[np.float64]:
+    """Return the probability of each label, computed in 64 bits."""
+    return torch.softmax(by_label(outputs.detach().double()), dim=2)[..., 1].numpy()
+
+
 class RegressorNet(RegressorMixin, GraphNet):
     """The net of regressors. Targets are standardized."""
 
-    def scores(self, y_pred: Tensor, y_true: Tensor) -> Tensor:
-        """Return the R^2 of each graph, relative to the variance of the training targets."""
-        return 1 - (y_pred - y_true).square().mean(dim=1)
+    def errors(self, y_pred: Tensor, y_true: Tensor) -> Tensor:
+        """Return squared errors in variances of the training targets, so that R^2 is left."""
+        return (y_pred - y_true).square()

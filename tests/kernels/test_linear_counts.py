@@ -96,6 +96,42 @@ def test_classes_that_are_missing_are_improbable(motifs):
     assert (probabilities(counts.outputs(graphs))[:, [1, 3]] < 0.01).all()
 
 
+def test_each_label_is_learned_from_the_graphs_of_which_it_is_known(motifs):
+    graphs, y = motifs
+    table = np.column_stack([y, n_edges(graphs) > np.median(n_edges(graphs)), y]).astype(int)
+    weight = np.random.default_rng(0).integers(0, 3, table.shape).astype(float)
+    weight[20:, 2] = 0  # nothing is known in the first split, and one class in the second
+    table[:20, 2] = 1
+
+    arguments = vectorizer(), graphs, table, 6, weight, SPLITS
+    counts, held_out = LinearCounts.fit(*arguments, np.std)
+    assert held_out.shape == (40, 6)
+    features = vectorizer().fit_transform(graphs) / counts.scale
+    for column in range(2):
+        rows = np.flatnonzero(weight[:, column])
+        machine = LogisticRegression(C=counts.strength, tol=1e-6, max_iter=5000)
+        machine.fit(features[rows], table[rows, column], weight[rows, column])
+        outputs = counts.outputs(graphs)[:, 2 * column : 2 * column + 2]
+        expected = machine.predict_proba(features)
+        np.testing.assert_allclose(probabilities(outputs), expected, atol=0.02)
+    np.testing.assert_array_equal(held_out[:20, 4:], 0)
+    assert (held_out[20:, 5] > held_out[20:, 4]).all()
+
+
+def test_each_number_is_learned_from_the_graphs_of_which_it_is_known(motifs):
+    graphs, _ = motifs
+    target = np.column_stack([n_edges(graphs), np.diff(graphs.node_offsets)]).astype(float)
+    target -= target.mean(axis=0)
+    weight = (np.random.default_rng(0).uniform(size=target.shape) > 0.4).astype(float)
+    counts, _ = fit(graphs, np.where(weight, target, 1e6), weight=weight, loss=np.std)
+    features = vectorizer().fit_transform(graphs) / counts.scale
+    for column in range(2):
+        rows = np.flatnonzero(weight[:, column])
+        machine = Ridge(alpha=1 / counts.strength, solver="sparse_cg", tol=1e-10)
+        expected = machine.fit(features[rows], target[rows, column]).predict(features)
+        np.testing.assert_allclose(counts.outputs(graphs)[:, column], expected, atol=1e-2)
+
+
 def test_other_graphs_can_be_held_out(motifs):
     graphs, y = motifs
     training = graphs[:60]

@@ -110,6 +110,7 @@ READING = {
     "edge weights": by_parameter("edge_weight"),
     "node features": by_parameter("node_features"),
     "edge features": by_parameter("edge_features"),
+    "graph features": by_parameter("graph_features"),
 }
 WITHOUT = {"without torch": lambda estimator: YES if name_of(estimator) in WORKING else NO}
 TABLES: dict[str, dict[str, Callable[[Any], str]]] = {
