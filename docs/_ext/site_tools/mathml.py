@@ -20,7 +20,9 @@ def to_mathml(formula: str, *, is_block: bool = False) -> str:
     formula = SHORT_FRACTION.sub(r"\1{\2}{\3}", formula)
     if is_block and "\\\\" in formula and "\\begin" not in formula:
         formula = rf"\begin{{aligned}}{formula}\end{{aligned}}"
-    return tex2mathml(formula, as_block=is_block)
+    mathml = tex2mathml(formula, as_block=is_block)
+    # In the cells of a table sums would be small, with what they run over beside them.
+    return mathml.replace("<mtable", '<mtable displaystyle="true"') if is_block else mathml
 
 
 def render(translator: Any, node: nodes.Element, *, is_block: bool) -> None:
