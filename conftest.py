@@ -2,6 +2,7 @@
 
 import os
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,9 @@ from _pytest.doctest import DoctestItem
 
 sys.path.insert(0, str(Path(__file__).parent / "tests" / "support"))
 from helpers import write_tu
+
+# A page that needs a library of an extra, which may be absent.
+collect_ignore = [] if find_spec("mapie") else ["docs/uncertainty.md"]
 
 
 @pytest.fixture(autouse=True)

@@ -2,18 +2,18 @@
 
 import sys
 import warnings
-from importlib.metadata import version as installed_version
 from pathlib import Path
 
 DOCS = Path(__file__).parent
 sys.path.insert(0, str(DOCS / "_ext"))
 
+import sklofi  # noqa: E402
 from site_tools.gallery import CHAPTERS, FOLDER, copy_examples  # noqa: E402
 
 project = "sklofi"
 author = "The sklofi developers"
 project_copyright = author
-release = version = installed_version("sklofi")
+release = version = sklofi.__version__
 
 extensions = [
     "sphinx.ext.autodoc",
@@ -40,6 +40,7 @@ autodoc_typehints = "none"
 autosummary_imported_members = True
 numpydoc_show_class_members = False
 python_maximum_signature_line_length = 88
+toc_object_entries_show_parents = "hide"
 html_math_renderer = "mathml"
 
 # Markdown.
@@ -70,6 +71,7 @@ sphinx_gallery_conf = {
 
 # The look. Everything comes with the theme: no page loads anything from another host.
 html_theme = "pydata_sphinx_theme"
+html_context = {"default_mode": "auto"}  # light or dark, as the reader has it
 html_title = f"sklofi {release}"
 html_css_files = ["site.css"]
 html_copy_source = False

@@ -70,9 +70,10 @@ place = nx.kamada_kawai_layout(graph)
 nx.draw(graph, place, ax=left, labels=dict(enumerate(atoms)), node_color=colors, node_size=500)
 left.set_title("1. the egonet of a C")
 names = ["word 1: O", "word 2: C, N", "word 3: H"]
-middle.imshow(shares, cmap="Oranges", vmin=0, vmax=1, aspect="auto")
+middle.imshow(shares, cmap="Oranges", vmin=0, vmax=1.8, aspect="auto")
 for (row, column), share in np.ndenumerate(shares):
-    middle.text(column, row, f"{share:.2f}", ha="center", va="center")
+    color = "white" if share > 0.5 else "black"
+    middle.text(column, row, f"{share:.2f}", ha="center", va="center", color=color)
 middle.set_xticks(range(3), names)
 middle.set_yticks(range(len(members)), [atoms[member] for member in members])
 middle.set_title("2. members are shared out among words")

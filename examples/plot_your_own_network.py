@@ -61,13 +61,13 @@ for motif in motifs:
     nx.set_node_attributes(motif, dict(enumerate("NONO")), "label")
 graphs, y = make_motif_graphs(160, motifs=motifs, n_nodes=12, random_state=0)
 X = GraphSet.from_networkx(graphs)
-training = {"max_epochs": 40, "lr": 0.01, "random_state": 0}
+training = {"max_epochs": 30, "lr": 0.01, "random_state": 0}
 estimators = {
     "neighbor maxima": NeighborMaximaClassifier(**training),
     "GIN, which counts": GINClassifier(**training),
     "nodes alone": DeepMultisetsClassifier(**training),
 }
-comparison = compare(estimators, X, y, cv=3)
+comparison = compare(estimators, X, y, cv=4)
 print(comparison)
 
 # %%

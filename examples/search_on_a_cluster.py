@@ -6,6 +6,8 @@ The fits of a grid search are independent of each other. Dask sends them to the 
 cluster. Here it is a small one on this machine, but nothing changes for a large one.
 """
 
+# sphinx_gallery_thumbnail_path = "../examples/figures/search_on_a_cluster.png"
+
 # %%
 # The graphs
 # ----------

@@ -16,7 +16,12 @@ _load_name, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 # The public names of the submodules that are not rooms with a stub of their own.
 _MODULES = {
     "sklofi.cluster": ("on_cluster",),
-    "sklofi.comparison": ("Comparison", "Failure", "corrected_t_test"),
+    "sklofi.comparison": (
+        *("Comparison", "Failure", "corrected_t_test"),
+        *("multilabel_roc_auc", "multilabel_roc_auc_scorer"),
+        *("multioutput_r2", "multioutput_r2_scorer", "multioutput_mean_absolute_error"),
+        "neg_multioutput_mean_absolute_error_scorer",
+    ),
     "sklofi.testing": ("check_graph_estimator", "graph_estimator_checks"),
 }
 

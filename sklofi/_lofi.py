@@ -121,6 +121,17 @@ class BaseLoFI(ReadsEdgeLabels, ReadsEdgeWeights, ReadsEdgeFeatures, NetworkEsti
     n_members: int | str = members(default="auto")
     counts: bool = with_counts(default=True)
 
+    _search_space: ClassVar[dict[str, list[Any]]] = {
+        "n_layers": [1, 2, 3, 5, 7],
+        "n_masks": [8, 16, 32],
+        "n_words": [4, 8, 16],
+        "radius": [1, 2],
+        "max_ring": [0, 8],
+        "kernel": list(HISTOGRAM_KERNELS),
+        "pooling": ["sum", "mean"],
+        "dropout": [0.0, 0.1, 0.3],
+    }
+
     _network: ClassVar[type[LoFINetwork]] = LoFINetwork
     _saved_classes = (*NetworkEstimator._saved_classes, EdgeEncoder, RelationEncoder)
     _absent_from_files: ClassVar[dict[str, Any]] = {
@@ -238,7 +249,8 @@ class BaseLoFI(ReadsEdgeLabels, ReadsEdgeWeights, ReadsEdgeFeatures, NetworkEsti
             rows = rows[: max(1, min(n_fitting, N_EXAMPLES))]
             weight = torch.ones_like(weight)
         batch = training.batch(rows, gradients=False)[0].to(net.device)
-        net.module_.start_at_data_(*batch.inputs, weight[rows].to(net.device), generator)
+        nodes = batch.x, batch.egonets, batch.graphs
+        net.module_.start_at_data_(*nodes, weight[rows].to(net.device), generator)
         embedding = net.embed(training).double().numpy()
         eps = float(np.finfo(np.float32).eps)
         mean, scale = weighted_mean_and_scale(embedding, training.weight.double().numpy(), eps)

@@ -75,19 +75,23 @@ def predicts_rows(method: Method) -> Method:
     """
 
     @wraps(method)
-    def predict(self: Any, X: Any) -> Any:
+    def predict(self: Any, X: Any, **options: Any) -> Any:
         check_is_fitted(self)
         # A subclass with a constructor of its own may have no such parameter.
         on_invalid = getattr(self, "on_invalid", "raise")
         X = self._read_if_molecules(X, on_invalid)
         if on_invalid == "raise" or not isinstance(X, GraphSet) or not X.missing.any():
-            return method(self, X)
+            return method(self, X, **options)
         missing = X.missing
         if method.__name__ == "predict" and is_classifier(self):
             raise _no_class(np.flatnonzero(missing).tolist())
         if missing.all():
-            return _all_missing(self, method.__name__, len(missing))
-        return _with_nan(method(self, X[~missing]), missing)
+            rows = _all_missing(self, method.__name__, len(missing))
+            return (rows, rows.copy()) if options.get("return_std") else rows
+        values = method(self, X[~missing], **options)
+        if isinstance(values, tuple):
+            return tuple(_with_nan(part, missing) for part in values)
+        return _with_nan(values, missing)
 
     return cast(Method, predict)
 

@@ -27,6 +27,8 @@ from sklofi._documentation import LinksToDocumentation
 from sklofi.graphs._labels import DEFAULT_EDGE_LABEL, DEFAULT_NODE_LABEL
 
 AT_LEAST_1 = [Interval(Integral, 1, None, closed="left")]
+# Weights of regularization that are tried in a search: 21 powers of two, from 0.001 to 1000.
+SEARCHED_C = [2.0**exponent for exponent in range(-10, 11)]
 POSITIVE = [Interval(Real, 0, None, closed="neither")]
 NOT_NEGATIVE = [Interval(Real, 0, None, closed="left")]
 SHARE = [Interval(Real, 0, 1, closed="left")]
@@ -299,6 +301,33 @@ def _entry(title: str, text: str) -> str:
     return f"{title}\n{textwrap.indent(inspect.cleandoc(text), '    ')}"
 
 
+class Searchable(Parameterized):
+    """Mixin of the estimators whose parameters can be searched.
+
+    A family says once, in `_search_space`, which values of its parameters are worth a try. The
+    names may be more than those that an estimator has, and subclasses add to them.
+    """
+
+    _search_space: ClassVar[dict[str, list[Any]]] = {}
+
+    @classmethod
+    def param_distributions(cls) -> dict[str, list[Any]]:
+        """Return a small search space, for a random search.
+
+        As in ``RandomizedSearchCV(estimator, estimator.param_distributions(), n_iter=20)``. It
+        holds what changes predictions, no seeds, callbacks or devices.
+
+        Returns
+        -------
+        distributions : dict of str to list
+            For each parameter the values to draw from. The dict is new, and yours to change.
+        """
+        space: dict[str, list[Any]] = {}
+        for base in reversed(cls.__mro__):
+            space |= vars(base).get("_search_space", {})
+        return {name: list(space[name]) for name in cls._parameter_constraints if name in space}
+
+
 class ReadsNodeLabels(Parameterized):
     """Mixin of all that read categorical labels of nodes."""
 
@@ -345,6 +374,19 @@ class ReadsEdgeFeatures(Parameterized):
         length on every edge. For a :class:`GraphSet` it was chosen when it was made.""",
         "no_validation",
         "hashable or None",
+        default=None,
+    )
+
+
+class ReadsGraphFeatures(Parameterized):
+    """Mixin of all that read features of graphs as a whole."""
+
+    graph_features: Any = parameter(
+        """Attribute of the graphs themselves with a number or a vector of numbers, such as a
+        temperature, or a list of attributes with a number each. They are standardized over the
+        training graphs. For a :class:`GraphSet` it was chosen when it was made.""",
+        "no_validation",
+        "hashable, list of hashable or None",
         default=None,
     )
 

@@ -16,8 +16,9 @@ def weighted_mean_and_scale(
     values: NDArray[np.float64],
     weight: NDArray[np.float64],
     eps: float = float(np.finfo(np.float64).eps),
+    constant: float = 1.0,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return means and standard deviations of columns; the latter are 1 for constant columns.
+    """Return means and standard deviations of columns; the latter are `constant` where those are.
 
     A column counts as constant if it varies by no more than rounding does, `eps` being
     the precision with which the values were computed.
@@ -34,7 +35,7 @@ def weighted_mean_and_scale(
         spread = largest * scale
         # The spread of the smallest numbers there are may vanish.
         is_constant = (scale <= 10 * eps) | (spread == 0)
-        return largest * mean, np.where(is_constant, 1.0, spread)
+        return largest * mean, np.where(is_constant, constant, spread)
 
 
 def weighted_quantile(

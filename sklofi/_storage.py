@@ -90,9 +90,10 @@ class SavedEstimator:
         written beside the target and then moved over it, so that a crash leaves the
         former file whole.
 
-        The parameters `callbacks` and `memory` are not saved, nor is `n_jobs` of an
-        estimator within: no file may let a later fit run code, open files or start
-        processes. They have their defaults after loading; set them again if you fit again.
+        The parameters `callbacks` and `memory` are not saved, nor is a splitter
+        (`validation_fraction`), or `n_jobs` of an estimator within: no file may let a later
+        fit run code, open files or start processes. They have their defaults after loading;
+        set them again if you fit again.
 
         Parameters
         ----------
@@ -105,7 +106,7 @@ class SavedEstimator:
         classes = (*self._saved_classes, MoleculeOptions)
         fitted = encode(self._fitted_state(), "fitted", arrays, classes)
         parameters = self._saved_parameters()
-        for key in sorted(LEFT_OUT & parameters.keys()):
+        for key in sorted(self._left_out(parameters)):
             if parameters.pop(key) is not None:
                 warnings.warn(
                     f"The parameter {key} is not saved: nothing that is loaded may run code or open"
@@ -165,6 +166,10 @@ class SavedEstimator:
 
     def _saved_parameters(self) -> dict[str, Any]:
         return dict(self.get_params(deep=False))
+
+    def _left_out(self, parameters: dict[str, Any]) -> set[str]:
+        """Return the names of the parameters that are not saved, because they run code."""
+        return {*LEFT_OUT} & parameters.keys()
 
     def _fitted_state(self) -> dict[str, Any]:
         state: Any = self.__getstate__()

@@ -73,6 +73,7 @@ def check_training_data(
     edge_label: Hashable | None = None,
     edge_weight: Hashable | None = None,
     edge_features: Hashable | None = None,
+    graph_features: Any = None,
     molecules: MoleculeOptions | str | None = AS_MADE,
     is_part: bool = False,
     **target_checks: Any,
@@ -84,7 +85,9 @@ def check_training_data(
     are a part of those that are learned from.
     """
     names = (node_label, node_features, edge_label, edge_weight, edge_features)
-    graphs = as_graph_set(X, *names, molecules=molecules, is_training=True)
+    graphs = as_graph_set(
+        X, *names, graph_features=graph_features, molecules=molecules, is_training=True
+    )
     y = check_targets(estimator, y, **target_checks)
     if len(y) != len(graphs):
         raise ValueError(

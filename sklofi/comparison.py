@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 import traceback
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
 
@@ -18,7 +18,14 @@ from numpy.typing import NDArray
 from sklearn import get_config, metrics
 from sklearn.base import clone, is_classifier
 from sklearn.metrics import check_scoring
-from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold, check_cv
+from sklearn.model_selection import (
+    KFold,
+    RepeatedStratifiedKFold,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    StratifiedShuffleSplit,
+    check_cv,
+)
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.utils import _safe_indexing
 from sklearn.utils.metadata_routing import get_routing_for_object
@@ -26,7 +33,18 @@ from sklearn.utils.validation import _num_samples, has_fit_parameter
 from tqdm import tqdm
 
 from sklofi._groups import check_groups
+from sklofi._multilabel import read_labels, strata_of_labels
 from sklofi._plotting import import_pyplot
+from sklofi._scores import (
+    SCORERS,
+    multilabel_roc_auc,
+    multilabel_roc_auc_scorer,
+    multioutput_mean_absolute_error,
+    multioutput_r2,
+    multioutput_r2_scorer,
+    neg_multioutput_mean_absolute_error_scorer,
+    read_numbers,
+)
 from sklofi._statistics import (
     ROUNDING,
     corrected_t_test,
@@ -35,7 +53,18 @@ from sklofi._statistics import (
     standard_error,
 )
 
-__all__ = ["Comparison", "Failure", "compare", "corrected_t_test"]
+__all__ = [
+    "Comparison",
+    "Failure",
+    "compare",
+    "corrected_t_test",
+    "multilabel_roc_auc",
+    "multilabel_roc_auc_scorer",
+    "multioutput_mean_absolute_error",
+    "multioutput_r2",
+    "multioutput_r2_scorer",
+    "neg_multioutput_mean_absolute_error_scorer",
+]
 
 
 # Scores that count the graphs which are classified rightly, as a share, and those that count the
@@ -57,7 +86,20 @@ SHARES = (
 )
 
 
-SHARES_OF_PAIRS = (metrics.average_precision_score, metrics.roc_auc_score)
+SHARES_OF_PAIRS = (
+    metrics.average_precision_score,
+    metrics.roc_auc_score,
+    multilabel_roc_auc_scorer,
+)
+
+
+# Splitters that balance classes, and take strata for classes.
+STRATIFIED = (
+    RepeatedStratifiedKFold,
+    StratifiedGroupKFold,
+    StratifiedKFold,
+    StratifiedShuffleSplit,
+)
 
 
 def compare(
@@ -92,19 +134,28 @@ def compare(
         The graphs, or whatever the estimators take. A :class:`GraphSet` is converted once,
         and kernel matrices and neighborhoods are shared between folds.
 
-    y : array-like of shape (n_graphs,)
-        The targets.
+    y : array-like of shape (n_graphs,) or (n_graphs, n_outputs)
+        The targets. In several columns they may be NaN where they are not known.
 
     cv : int, cross-validation splitter or iterable, default=10
-        The folds. A number gives so many shuffled folds, stratified by class for
-        classifiers, which keep `groups` together if there are any.
+        The folds. A number gives so many shuffled folds, which keep `groups` together if
+        there are any. For classifiers they are stratified by class, or, where y has
+        several labels, by the rarest of them that a graph has.
 
-    scoring : str, callable or None, default=None
-        The score, in the words of scikit-learn; larger is better. By default accuracy if
-        the first estimator is a classifier, and otherwise R². Verdicts do not depend on
-        the unit of the score or of the targets. But only scores of scikit-learn are known
-        to count graphs, so that a difference of one graph in every fold is no proof; a
-        function of your own, such as accuracy in percent, is taken for a measurement.
+    scoring : str, callable, list, dict or None, default=None
+        The score, in the words of scikit-learn; larger is better. A list of names, or a
+        dict of names and scores, computes several, on the same fits.
+
+        By default it is accuracy if the first estimator is a classifier, and otherwise R².
+        For several labels it is "multilabel_roc_auc", and for numbers of which some are
+        missing "multioutput_r2", which leave out what is not known
+        (:func:`multilabel_roc_auc`, :func:`multioutput_r2`); so does
+        "neg_multioutput_mean_absolute_error".
+
+        Verdicts do not depend on the unit of the score or of the targets. But only the
+        scores of scikit-learn and these are known to count graphs, so that a difference of
+        one graph in every fold is no proof; a function of your own, such as accuracy in
+        percent, is taken for a measurement.
 
     baseline : str, default=None
         The estimator that the others are tested against, by default the first.
@@ -132,7 +183,8 @@ def compare(
     -------
     comparison : Comparison
         Scores and times of all folds. A fit that failed has the score NaN, and its error
-        is in `comparison.failures`.
+        is in `comparison.failures`. Of several scores it has the first one, and
+        `comparison["name"]` is the comparison by another.
 
     Examples
     --------
@@ -153,18 +205,22 @@ def compare(
         raise ValueError("There is nothing to compare: estimators is empty.")
     if not 0 < alpha < 1:
         raise ValueError(f"alpha has to be between 0 and 1, got {alpha}.")
-    if not (scoring is None or isinstance(scoring, str) or callable(scoring)):
-        raise TypeError(f"scoring has to be one score, a str or a callable, got {scoring!r}.")
     baseline = next(iter(estimators)) if baseline is None else baseline
     if baseline not in estimators:
         raise ValueError(f"baseline={baseline!r} is none of the estimators {list(estimators)}.")
     first = next(iter(estimators.values()))
-    scoring = scoring or ("accuracy" if is_classifier(first) else "r2")
-    folds = _make_folds(cv, X, y, groups, is_classifier(first), random_state)
+    is_classification = is_classifier(first)
+    labels = read_labels(y, is_part=True) if is_classification else None
+    scorings = _read_scoring(scoring, _default_score(is_classification, labels, y))
+    strata = None
+    if is_classification:
+        strata = y if labels is None else strata_of_labels(labels)
+    folds = _make_folds(cv, X, y, groups, strata, random_state)
     if not folds:
         raise ValueError("There are no folds to compare on: cv is empty.")
     scorers = {
-        name: check_scoring(estimator, scoring=scoring) for name, estimator in estimators.items()
+        name: {metric: _make_scorer(estimator, score) for metric, score in scorings.items()}
+        for name, estimator in estimators.items()
     }
 
     # All estimators on one fold before the next, so that early results compare fairly and
@@ -178,42 +234,102 @@ def compare(
         for name, fold in tasks
     )
     shape = (len(estimators), len(folds))
-    scores, fit_times, score_times = (np.full(shape, np.nan) for _ in range(3))
+    fit_times = np.full(shape, np.nan)
+    scores, score_times = (np.full((len(scorings), *shape), np.nan) for _ in range(2))
     failures = []
     row = {name: i for i, name in enumerate(estimators)}
     bar = tqdm(zip(tasks, run, strict=True), total=len(tasks), disable=not verbose)
     for (name, fold), result in bar:
         bar.set_postfix_str(f"{name}, fold {fold}")
         at = row[name], fold
-        scores[at], fit_times[at], score_times[at] = result[:3]
-        if result[3] is not None:
-            failures.append(Failure(name, fold, *result[3]))
-    return Comparison(
-        names=tuple(estimators),
-        scores=scores,
-        fit_times=fit_times,
-        score_times=score_times,
-        test_share=float(np.mean([len(test) / len(train) for train, test in folds])),
-        baseline=baseline,
-        metric=scoring if isinstance(scoring, str) else getattr(scoring, "__name__", "score"),
-        resolution=_resolution(next(iter(scorers.values())), [len(test) for _, test in folds]),
-        alpha=alpha,
-        failures=tuple(failures),
-    )
+        fit_times[at], scores[:, *at], score_times[:, *at], errors = result
+        failures += [Failure(name, fold, *error) for error in errors]
+    n_test = [len(test) for _, test in folds]
+    n_labels = 1 if labels is None else labels.shape[1]
+    comparisons = [
+        Comparison(
+            names=tuple(estimators),
+            scores=scores[i],
+            fit_times=fit_times,
+            score_times=score_times[i],
+            test_share=float(np.mean([len(test) / len(train) for train, test in folds])),
+            baseline=baseline,
+            metric=metric,
+            resolution=_resolution(scorer, n_test, n_labels),
+            alpha=alpha,
+            failures=tuple(error for error in failures if error.metric in (None, metric)),
+        )
+        for i, (metric, scorer) in enumerate(next(iter(scorers.values())).items())
+    ]
+    return replace(comparisons[0], failures=tuple(failures), others=tuple(comparisons[1:]))
+
+
+def _default_score(is_classification: bool, labels: Any, y: Any) -> str:
+    """Return the name of the score that is used if the user names none."""
+    if is_classification:
+        return "accuracy" if labels is None else "multilabel_roc_auc"
+    return "multioutput_r2" if _has_holes(y) else "r2"
+
+
+def _has_holes(y: Any) -> bool:
+    """Whether y is a table of numbers of which some are missing."""
+    return np.ndim(y) == 2 and bool(np.isnan(read_numbers(y)).any())
+
+
+def _read_scoring(scoring: Any, default: str) -> dict[str, Any]:
+    """Return scores, as strings or callables, by their names."""
+    if isinstance(scoring, Mapping):
+        scorings = {str(name): score for name, score in scoring.items()}
+    else:
+        listed = list(scoring) if isinstance(scoring, (list, tuple)) else [scoring or default]
+        scorings = {_name_of(score): score for score in listed}
+        if len(scorings) < len(listed):
+            raise ValueError(
+                f"scoring has two scores of one name, in {[*map(_name_of, listed)]}. Pass a dict"
+                " of names and scores."
+            )
+    if not scorings:
+        raise ValueError("There is nothing to compare by: scoring is empty.")
+    for score in scorings.values():
+        if not (isinstance(score, str) or callable(score)):
+            raise TypeError(
+                "scoring has to be a score, which is a str or a callable, or a list or dict of"
+                f" scores, got {score!r}."
+            )
+    return scorings
+
+
+def _name_of(score: Any) -> str:
+    if isinstance(score, str):
+        return score
+    ours = (name for name, scorer in SCORERS.items() if scorer is score)
+    return next(ours, getattr(score, "__name__", "score"))
+
+
+def _make_scorer(estimator: Any, score: Any) -> Any:
+    """Return a callable that takes a fitted estimator, X and y."""
+    if isinstance(score, str) and score in SCORERS:
+        return SCORERS[score]
+    return check_scoring(estimator, scoring=score)
 
 
 def _make_folds(
-    cv: Any, X: Any, y: Any, groups: Any, stratify: bool, random_state: int | None
+    cv: Any, X: Any, y: Any, groups: Any, strata: Any, random_state: int | None
 ) -> list[tuple[Any, Any]]:
-    """Return the training and test rows of all folds."""
+    """Return the training and test rows of all folds, stratified if there are strata."""
     if groups is not None:
         numbers = check_groups(groups, _num_samples(X))
+    has_labels = strata is not None and strata is not y  # strata that are no classes of the user
     if not (cv is None or isinstance(cv, Integral)):
-        return list(check_cv(cv, y, classifier=stratify).split(X, y, groups))
+        if has_labels and isinstance(cv, STRATIFIED):
+            y = _merge_rare(strata, max(2, getattr(cv, "cvargs", vars(cv))["n_splits"]))
+        return list(check_cv(cv).split(X, y, groups))
     n_folds, shuffle = 5 if cv is None else int(cv), {"shuffle": True, "random_state": random_state}
+    if has_labels:
+        strata = _merge_rare(strata, n_folds)
     if groups is None:
-        kind = StratifiedKFold if stratify else KFold
-        return list(kind(n_folds, **shuffle).split(X, y))
+        kind = KFold if strata is None else StratifiedKFold
+        return list(kind(n_folds, **shuffle).split(X, y if strata is None else strata))
     n_groups = len(np.unique(numbers))
     if n_groups < n_folds:
         raise ValueError(
@@ -222,8 +338,19 @@ def _make_folds(
         )
     # Shuffled folds of GroupKFold have equal numbers of groups, which may be of any size. These
     # have about equal numbers of graphs, also if there is a single class.
-    strata = y if stratify else np.zeros(len(numbers), dtype=np.int64)
+    strata = np.zeros(len(numbers), dtype=np.int64) if strata is None else strata
     return list(StratifiedGroupKFold(n_folds, **shuffle).split(X, strata, numbers))
+
+
+def _merge_rare(strata: NDArray[np.int64], least: int) -> NDArray[np.int64]:
+    """Merge strata with the next until each has at least so many graphs, if there are as many."""
+    merged, size = np.zeros(strata.max() + 2, dtype=np.int64), 0
+    for stratum, n_graphs in enumerate(np.bincount(strata)):
+        merged[stratum + 1] = merged[stratum] + (size >= least)
+        size = n_graphs + (0 if size >= least else size)
+    if size < least:  # the last ones go with those before
+        merged = merged.clip(max=max(0, merged[-1] - 1))
+    return merged[1:][strata]
 
 
 def _takes_groups(estimator: Any) -> bool:
@@ -235,12 +362,12 @@ def _takes_groups(estimator: Any) -> bool:
     return isinstance(estimator, BaseSearchCV)  # whose splitter gets them
 
 
-def _resolution(scorer: Any, n_test: list[int]) -> float:
+def _resolution(scorer: Any, n_test: list[int], n_labels: int = 1) -> float:
     """Return the smallest difference between two scores if they count graphs, else 0."""
-    function = getattr(scorer, "_score_func", None)  # scorers of one's own have none
+    function = getattr(scorer, "_score_func", scorer)  # scorers of one's own have none
     n_graphs = float(np.mean(n_test))
     if any(function is share for share in SHARES_OF_PAIRS):
-        return 4 / n_graphs**2  # of as many pairs at most
+        return 4 / n_graphs**2 / n_labels  # of as many pairs at most, for each label
     if not any(function is share for share in SHARES):
         return 0.0
     if not scorer._kwargs.get("normalize", True):
@@ -248,18 +375,21 @@ def _resolution(scorer: Any, n_test: list[int]) -> float:
     return 1 / n_graphs
 
 
+Errors = list[tuple[str, str, str | None]]  # message, traceback, and the score
+
+
 def _fit_and_score(
     estimators: dict[str, Any],
     name: str,
-    scorer: Any,
+    scorers: dict[str, Any],
     X: Any,
     y: Any,
     groups: Any,
     train: Any,
     test: Any,
-) -> tuple[float, float, float, tuple[str, str] | None]:
-    """Return the score, seconds of fitting and of scoring, and the error, if there was one."""
-    fit_time = score_time = score = float("nan")
+) -> tuple[float, list[float], list[float], Errors]:
+    """Return seconds of fitting, the scores, seconds of scoring, and the errors that there were."""
+    nothing = [float("nan")] * len(scorers)
     start = time.perf_counter()
     try:
         estimator = clone(estimators[name])
@@ -267,16 +397,26 @@ def _fit_and_score(
         if groups is not None and _takes_groups(estimator):
             arguments["groups"] = _safe_indexing(groups, train)
         estimator.fit(_safe_indexing(X, train), _safe_indexing(y, train), **arguments)
-        fit_time = time.perf_counter() - start
-        start = time.perf_counter()
-        score = float(scorer(estimator, _safe_indexing(X, test), _safe_indexing(y, test)))
-        score_time = time.perf_counter() - start
-        if not np.isfinite(score):
-            raise ValueError(f"the score is {'NaN' if np.isnan(score) else 'infinite'}")
     except Exception as error:  # the others go on; this one is reported
-        message = f"{type(error).__name__}: {error}"
-        return float("nan"), fit_time, score_time, (message, traceback.format_exc())
-    return score, fit_time, score_time, None
+        return float("nan"), nothing, nothing, [(*_describe(error), None)]
+    fit_time = time.perf_counter() - start
+    scores, score_times = list(nothing), list(nothing)
+    errors: Errors = []
+    for i, (metric, scorer) in enumerate(scorers.items()):
+        start = time.perf_counter()
+        try:
+            score = float(scorer(estimator, _safe_indexing(X, test), _safe_indexing(y, test)))
+            score_times[i] = time.perf_counter() - start
+            if not np.isfinite(score):
+                raise ValueError(f"the score is {'NaN' if np.isnan(score) else 'infinite'}")
+            scores[i] = score
+        except Exception as error:
+            errors.append((*_describe(error), metric))
+    return fit_time, scores, score_times, errors
+
+
+def _describe(error: Exception) -> tuple[str, str]:
+    return f"{type(error).__name__}: {error}", traceback.format_exc()
 
 
 @dataclass(frozen=True)
@@ -297,6 +437,9 @@ class Failure:
     traceback : str
         Where it was raised.
 
+    metric : str or None, default=None
+        The score that could not be computed; None if it was the fit that failed.
+
     Examples
     --------
     >>> from sklofi.comparison import Failure
@@ -309,13 +452,16 @@ class Failure:
     fold: int
     message: str
     traceback: str
+    metric: str | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
     """The scores and times of estimators on the same folds, as :func:`compare` returns them.
 
-    Print it for a table, or use :meth:`to_frame` and :meth:`plot`.
+    Print it for a table, or use :meth:`to_frame` and :meth:`plot`. Where several scores were
+    computed, all methods tell of the first one, and ``comparison["neg_log_loss"]`` is the
+    comparison by another; the printed table and the data frame have all of them.
 
     Parameters
     ----------
@@ -343,7 +489,10 @@ class Comparison:
         Level of significance.
 
     failures : tuple of Failure, default=()
-        Errors, with `name`, `fold`, `message` and `traceback`.
+        Errors, with `name`, `fold`, `message`, `traceback` and `metric`.
+
+    others : tuple of Comparison, default=()
+        The comparisons of the same fits by other scores.
 
     Examples
     --------
@@ -368,6 +517,24 @@ class Comparison:
     resolution: float = 0.0
     alpha: float = 0.05
     failures: tuple[Failure, ...] = ()
+    others: tuple[Comparison, ...] = ()
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The names of all scores."""
+        return (self.metric, *(other.metric for other in self.others))
+
+    def __getitem__(self, metric: str) -> Comparison:
+        """Return the comparison by one of the scores."""
+        for comparison in self._by_metric():
+            if comparison.metric == metric:
+                return comparison
+        raise KeyError(f"{metric!r} is none of the scores {list(self.metrics)}.")
+
+    def _by_metric(self) -> tuple[Comparison, ...]:
+        """Return a comparison for each score."""
+        failures = tuple(error for error in self.failures if error.metric in (None, self.metric))
+        return (replace(self, failures=failures, others=()), *self.others)
 
     def means(self) -> dict[str, float]:
         """Return the mean score of each estimator over the folds that did not fail.
@@ -445,12 +612,18 @@ class Comparison:
         Returns
         -------
         frame : pandas.DataFrame
-            A row for each estimator, or for each fold of each.
+            A row for each estimator, or for each fold of each. Of several scores there
+            are as many such tables, one below the other, with the name of the score in
+            the index, or in a column.
         """
         try:
             import pandas as pd
         except ImportError as error:
             raise ImportError("to_frame needs pandas: pip install pandas.") from error
+        if self.others:
+            frames = {one.metric: one.to_frame(folds=folds) for one in self._by_metric()}
+            frame = pd.concat(frames, names=["metric"])
+            return frame.reset_index("metric").reset_index(drop=True) if folds else frame
         if not folds:
             return pd.DataFrame(self.rows()).set_index("estimator")
         n_folds = self.scores.shape[1]
@@ -464,7 +637,7 @@ class Comparison:
             }
         )
 
-    def plot(self, ax: Any = None) -> Any:
+    def plot(self, ax: Any = None, *, metric: str | None = None) -> Any:
         """Draw the scores of all folds, means with standard errors, and the verdicts.
 
         Parameters
@@ -472,11 +645,16 @@ class Comparison:
         ax : matplotlib Axes, default=None
             Where to draw; by default on a new figure.
 
+        metric : str, default=None
+            Which of several scores to draw, by default the first one.
+
         Returns
         -------
         ax : matplotlib Axes
             Where it is drawn.
         """
+        if metric is not None:
+            return self[metric].plot(ax)
         plt = import_pyplot("plot")
         if ax is None:
             size = (7, 1.2 + 0.6 * len(self.names))
@@ -504,25 +682,55 @@ class Comparison:
         return str(self)
 
     def __str__(self) -> str:
-        rows = self.rows()
-        figures = format_figures([(row["mean"], row["standard_error"]) for row in rows])
+        n_folds = self.scores.shape[1]
+        lines = self._table_of_scores() if self.others else self._table()
+        lines.append(f"{n_folds} folds; mean ± standard error; corrected paired t-test.")
+        for failure in self.failures:
+            score = f" ({failure.metric})" if self.others and failure.metric else ""
+            lines.append(f"{failure.name} failed in fold {failure.fold}{score}: {failure.message}")
+        return "\n".join(lines)
+
+    def _table(self) -> list[str]:
+        """Return the lines of the table for one score."""
+        figures, rows = self._figures(), self.rows()
         width = max(len("estimator"), *map(len, self.names))
         wide = max(18, len(self.metric), *map(len, figures))
         lines = [
             f"{'estimator':<{width}}  {self.metric:>{wide}}  {'fit s':>8}  {'predict s':>9}  "
             f"against {self.baseline}"
         ]
-        n_folds = self.scores.shape[1]
         for row, figure in zip(rows, figures, strict=True):
-            failed = f", failed in {row['n_failed']} folds" if 0 < row["n_failed"] < n_folds else ""
             lines.append(
                 f"{row['estimator']:<{width}}  {figure:>{wide}}  {row['fit_seconds']:>8.2f}  "
-                f"{row['predict_seconds']:>9.3f}  {row['verdict']}{failed}"
+                f"{row['predict_seconds']:>9.3f}  {self._outcome(row)}"
             )
-        lines.append(f"{n_folds} folds; mean ± standard error; corrected paired t-test.")
-        for failure in self.failures:
-            lines.append(f"{failure.name} failed in fold {failure.fold}: {failure.message}")
-        return "\n".join(lines)
+        return lines
+
+    def _table_of_scores(self) -> list[str]:
+        """Return the lines of two tables: all scores, and their verdicts."""
+        comparisons = self._by_metric()
+        rows = [one.rows() for one in comparisons]
+        figures = [one._figures() for one in comparisons]
+        seconds = [f"{row['fit_seconds']:.2f}" for row in rows[0]]
+        scores = [["estimator", *self.metrics, "fit s"]]
+        scores += [list(line) for line in zip(self.names, *figures, seconds, strict=True)]
+        verdicts = [[f"against {self.baseline}", *self.metrics]]
+        for i, name in enumerate(self.names):
+            if name != self.baseline:
+                verdicts.append(
+                    [name, *(one._outcome(rows[j][i]) for j, one in enumerate(comparisons))]
+                )
+        return [*_align(scores, ">"), "", *_align(verdicts, "<")]
+
+    def _figures(self) -> list[str]:
+        """Return mean ± standard error of each estimator."""
+        return format_figures([(row["mean"], row["standard_error"]) for row in self.rows()])
+
+    def _outcome(self, row: dict[str, Any]) -> str:
+        """Return the verdict on an estimator, and in how many folds it failed."""
+        has_failed = 0 < row["n_failed"] < self.scores.shape[1]
+        failed = f", failed in {row['n_failed']} folds" if has_failed else ""
+        return f"{row['verdict']}{failed}"
 
     def _differences(self, i: int) -> NDArray[np.float64]:
         """Return the differences from the baseline in each fold."""
@@ -554,3 +762,15 @@ class Comparison:
         if p >= self.alpha:
             return f"no clear difference ({size})"
         return f"{'better' if self._difference(i) > 0 else 'worse'} ({size})"
+
+
+def _align(rows: list[list[str]], side: str) -> list[str]:
+    """Return the lines of a table: names on the left, and all else on one side of its column."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            f"{cell:{'<' if i == 0 else side}{width}}"
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]

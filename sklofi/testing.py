@@ -79,8 +79,9 @@ def check_graph_estimator(
     takes a list of networkx graphs, categorical labels in the node attribute "label":
     classifiers, regressors, transformers. Each check works on a clone. Where an estimator has
     the parameters ``edge_label`` and ``edge_weight``, it is also checked on graphs that have the
-    edge attributes "label" and "weight". Give the estimator
-    parameters that make it fast, and whatever ``random_state`` you like.
+    edge attributes "label" and "weight", and one with the parameter ``graph_features`` on a
+    :class:`GraphSet` with features of its graphs. Give the estimator parameters that make it
+    fast, and whatever ``random_state`` you like.
 
     A weight of k has to be the same as k copies of a graph, wherever copies are not parted from
     each other: the check of that sets ``batch_size``, ``bootstrap``, ``dropout``,
@@ -191,6 +192,8 @@ def graph_estimator_checks(estimator: Any) -> Iterator[tuple[str, Callable[[], N
         checks += _TRANSFORMER_CHECKS
     if has_fit_parameter(estimator, "sample_weight"):
         checks += _WEIGHT_CHECKS
+    if "graph_features" in estimator.get_params():
+        checks += _GRAPH_FEATURE_CHECKS
     for check in checks:
         yield check.__name__, partial(check, estimator)
 
@@ -761,6 +764,40 @@ def check_bad_weights_are_refused(estimator: Any) -> None:
         _assert_raises((ValueError,), what, fit, graphs, y)
 
 
+def check_graph_features_belong_to_their_graphs(estimator: Any) -> None:
+    """Rows in another order, and slices, have the same outputs; other features are refused."""
+    X, y = _graphs_with_features(estimator)
+    estimator = _seeded(estimator).fit(X, y)
+    expected = _outputs(estimator, X)
+    rows = np.random.RandomState(0).permutation(len(X))[:-3]
+    taken = {name: _dense(output)[rows] for name, output in expected.items()}
+    _assert_same(_outputs(estimator, X[rows]), taken)
+    method = getattr(estimator, next(iter(expected)))
+    bad = {
+        "Graphs without the features": X.with_graph_features(None),
+        "Graphs with fewer features": X.with_graph_features(X.graph_vectors[:, :1]),
+    }
+    for what, other in bad.items():
+        message = _assert_raises((ValueError,), what, method, other)
+        assert "graph features" in message, f"the message does not say what is wrong: {message}"
+
+
+def check_unit_of_graph_features_does_not_matter(estimator: Any) -> None:
+    X, y = _graphs_with_features(estimator)
+    other = X.with_graph_features(X.graph_vectors * [1024, 1 / 64])
+    expected = _outputs(_seeded(estimator).fit(X, y), X)
+    _assert_same(_outputs(_seeded(estimator).fit(other, y), other), expected)
+
+
+def _graphs_with_features(estimator: Any) -> tuple[Any, Any]:
+    """Return graphs with two features of each, of which the target depends on one."""
+    graphs = _graphs()
+    features = np.random.RandomState(0).normal(size=(len(graphs), 2))
+    y = _target(estimator, graphs)
+    y = y ^ (features[:, 0] > 1) if is_classifier(estimator) else y + features[:, 0]
+    return GraphSet.from_networkx(graphs).with_graph_features(features), y
+
+
 _CHECKS = [
     check_fit_returns_self,
     check_one_output_per_graph,
@@ -809,6 +846,12 @@ _TABLE_CHECKS = [check_missing_targets, check_target_without_values_is_refused]
 
 
 _TRANSFORMER_CHECKS = [check_feature_names_out]
+
+
+_GRAPH_FEATURE_CHECKS = [
+    check_graph_features_belong_to_their_graphs,
+    check_unit_of_graph_features_does_not_matter,
+]
 
 
 _WEIGHT_CHECKS = [

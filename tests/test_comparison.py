@@ -5,17 +5,20 @@ import sys
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from sklearn import config_context
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
 from sklearn.dummy import DummyClassifier, DummyRegressor
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import accuracy_score, log_loss, make_scorer, mean_pinball_loss
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
+    KFold,
+    RepeatedStratifiedKFold,
     ShuffleSplit,
     StratifiedKFold,
     cross_validate,
@@ -24,8 +27,15 @@ from sklearn.neighbors import KNeighborsRegressor
 from sklearn.pipeline import make_pipeline
 from sklearn.tree import DecisionTreeClassifier
 
-from sklofi import GraphKernelSVC, GraphKernelSVR, GraphSet, compare
-from sklofi.comparison import Comparison, _make_folds, corrected_t_test
+from sklofi import FingerprintClassifier, GraphKernelSVC, GraphKernelSVR, GraphSet, compare
+from sklofi._multilabel import read_labels, strata_of_labels
+from sklofi.comparison import (
+    Comparison,
+    _make_folds,
+    _merge_rare,
+    corrected_t_test,
+    multilabel_roc_auc_scorer,
+)
 from sklofi.datasets import load_graph_atlas, make_motif_graphs
 
 KERNELS = {name: GraphKernelSVC(kernel=name, n_iter=2) for name in ("wl", "vertex-histogram")}
@@ -154,13 +164,13 @@ def test_folds_keep_groups_together_and_estimators_get_them(grouped_motifs):
 def test_folds_of_groups_are_stratified_shuffled_and_of_like_size(motifs):
     graphs, y = motifs
     groups = np.random.RandomState(0).randint(20, size=80)
-    folds = {seed: _make_folds(4, graphs, y, groups, True, seed) for seed in (0, 1, 0)}
+    folds = {seed: _make_folds(4, graphs, y, groups, y, seed) for seed in (0, 1, 0)}
     for train, test in folds[0]:
         assert not set(groups[train]) & set(groups[test])
         assert 15 <= len(test) <= 25
         assert abs(y[test].mean() - y.mean()) < 0.2
     assert any(a[1].tolist() != b[1].tolist() for a, b in zip(folds[0], folds[1], strict=True))
-    numbers = _make_folds(4, graphs, np.linspace(0, 1, 80), groups, False, 0)
+    numbers = _make_folds(4, graphs, np.linspace(0, 1, 80), groups, None, 0)
     assert all(15 <= len(test) <= 25 for _, test in numbers)
     assert_array_equal(np.sort(np.concatenate([test for _, test in numbers])), np.arange(80))
 
@@ -485,7 +495,9 @@ def test_progress_is_shown_if_asked_for(motifs, capsys):
         ({"estimators": {}}, "nothing to compare"),
         ({"baseline": "gin"}, r"baseline='gin' is none of the estimators \['wl', 'vertex-h"),
         ({"estimators": list(KERNELS.values())}, "estimators has to be a dict .* got list"),
-        ({"scoring": ["accuracy", "f1"]}, "scoring has to be one score"),
+        ({"scoring": 7}, "scoring has to be a score, .* got 7"),
+        ({"scoring": []}, "nothing to compare by"),
+        ({"scoring": ["f1", "f1"]}, r"two scores of one name, in \['f1', 'f1'\]"),
         ({"alpha": 7}, "alpha has to be between 0 and 1, got 7"),
         ({"cv": []}, "no folds to compare on"),
     ],
@@ -494,6 +506,184 @@ def test_bad_arguments_are_refused(arguments, message, motifs):
     arguments = {"estimators": KERNELS, **arguments}
     with pytest.raises((TypeError, ValueError), match=message):
         compare(X=motifs[0], y=motifs[1], **arguments)
+
+
+class CountsFits(DummyClassifier):
+    fits = 0
+
+    def fit(self, X, y):
+        type(self).fits += 1
+        return super().fit(X, y)
+
+
+def test_several_scores_are_of_the_same_fits(motifs):
+    estimators = {"prior": CountsFits(), "wl": GraphKernelSVC(probability=True, random_state=0)}
+    names = ("accuracy", "roc_auc", "neg_log_loss")
+    CountsFits.fits = 0
+    comparison = compare(estimators, *motifs, cv=3, scoring=names)
+    assert CountsFits.fits == 3
+    assert comparison.metrics == names
+    for name in names:
+        alone, one = compare(estimators, *motifs, cv=3, scoring=name), comparison[name]
+        assert_array_equal(one.scores, alone.scores)
+        assert one.p_values() == alone.p_values()
+        assert (one.metric, one.resolution, one.others) == (name, alone.resolution, ())
+    assert_array_equal(comparison.scores, comparison["accuracy"].scores)
+    assert comparison.means() == comparison["accuracy"].means()
+    with pytest.raises(KeyError, match=r"'f1' is none of the scores \['accuracy', 'roc_auc'"):
+        comparison["f1"]
+
+
+def test_scores_may_have_names_of_ones_own(motifs):
+    scoring = {"share": "accuracy", "error": largest_error}
+    estimators = {"most": DummyClassifier(), "other": DummyClassifier(strategy="uniform")}
+    comparison = compare(estimators, *motifs, cv=3, scoring=scoring)
+    assert comparison.metrics == ("share", "error")
+    assert comparison["share"].resolution > 0 == comparison["error"].resolution
+
+
+def test_text_frames_and_plots_of_several_scores(motifs):
+    names = ["accuracy", "neg_log_loss"]
+    estimators = {"prior": DummyClassifier(), "wl": GraphKernelSVC(probability=True)}
+    comparison = compare(estimators, *motifs, cv=3, scoring=names)
+    lines = str(comparison).splitlines()
+    assert lines[0].split() == ["estimator", *names, "fit", "s"]
+    assert lines[2].split()[0] == "wl" and lines[2].count("±") == 2
+    assert lines[4].split() == ["against", "prior", *names]
+    assert [row["verdict"] in lines[5] for row in comparison["neg_log_loss"].rows()] == [0, 1]
+    assert lines[6].startswith("3 folds; ")
+    frame = comparison.to_frame()
+    assert frame.index.names == ["metric", "estimator"]
+    for name in names:
+        pd.testing.assert_frame_equal(frame.loc[name], comparison[name].to_frame())
+    folds = comparison.to_frame(folds=True)
+    assert len(folds) == 12
+    selected = folds.query("metric == 'neg_log_loss' and estimator == 'wl'")["score"]
+    assert_array_equal(selected, comparison["neg_log_loss"].scores[1])
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    axes = comparison.plot(metric="neg_log_loss")
+    assert axes.get_xlabel().startswith("neg_log_loss in 3 folds")
+    assert comparison.plot().get_xlabel().startswith("accuracy in 3 folds")
+
+
+def test_a_score_that_cannot_be_computed_leaves_the_others(motifs):
+    estimators = {"svm": KERNELS["wl"], "fails": GraphKernelSVC(C=-1)}
+    comparison = compare(estimators, *motifs, cv=2, scoring=["neg_log_loss", "accuracy"])
+    assert np.isnan(comparison.scores).all()
+    assert_array_equal(np.isnan(comparison["accuracy"].scores), [[False] * 2, [True] * 2])
+    found = [(failure.name, failure.fold, failure.metric) for failure in comparison.failures]
+    assert found == [
+        *[("svm", 0, "neg_log_loss"), ("fails", 0, None)],
+        *[("svm", 1, "neg_log_loss"), ("fails", 1, None)],
+    ]
+    assert [failure.name for failure in comparison["accuracy"].failures] == ["fails"] * 2
+    assert "svm failed in fold 0 (neg_log_loss): AttributeError" in str(comparison)
+
+
+class KnowsLabels(ClassifierMixin, BaseEstimator):
+    """Knows the labels of graphs, or the opposite, or some of both."""
+
+    def __init__(self, share=1.0):
+        self.share = share
+
+    def fit(self, X, y):
+        self.classes_ = np.arange(3)
+        return self
+
+    def decision_function(self, X):
+        wrong = np.random.RandomState(0).uniform(size=(len(X), 3)) > self.share
+        return np.where(wrong, 1 - X, X)
+
+
+def several_labels(n_graphs=90):
+    """Labels of which the last one is rare, and the same with holes."""
+    rng = np.random.RandomState(0)
+    labels = (rng.uniform(size=(n_graphs, 3)) < [0.5, 0.4, 0.2]).astype(int)
+    return labels, np.where(rng.uniform(size=labels.shape) < 0.2, np.nan, labels)
+
+
+def test_several_labels_with_holes_are_compared_by_their_ranks():
+    labels, holes = several_labels()
+    estimators = {"knows": KnowsLabels(), "doubts": KnowsLabels(0.6)}
+    for y in (holes, holes.tolist(), pd.DataFrame(holes)):
+        comparison = compare(estimators, labels, y, cv=3)
+        assert comparison.metric == "multilabel_roc_auc"
+        assert (comparison.scores[0] == 1).all() and (comparison.scores[1] < 1).all()
+        assert comparison.resolution == pytest.approx(4 / 30**2 / 3)
+    for scoring in ("multilabel_roc_auc", multilabel_roc_auc_scorer):
+        same = compare(estimators, labels, holes, cv=3, scoring=scoring)
+        assert same.metric == "multilabel_roc_auc"
+        assert_array_equal(same.scores, comparison.scores)
+    assert compare(estimators, labels, labels, cv=3, scoring="roc_auc").means()["knows"] == 1
+
+
+@pytest.mark.parametrize(
+    "cv",
+    [5, StratifiedKFold(5), RepeatedStratifiedKFold(n_splits=5, n_repeats=1, random_state=0)],
+    ids=["number", "StratifiedKFold", "RepeatedStratifiedKFold"],
+)
+def test_folds_are_balanced_over_what_is_rare(cv):
+    y = several_labels()[1]
+    strata = strata_of_labels(read_labels(y))
+    groups = np.arange(len(y)) // 3
+    for numbers in (None, groups) if cv == 5 else (None,):
+        folds = _make_folds(cv, y, y, numbers, strata, 0)
+        assert_array_equal(np.sort(np.concatenate([test for _, test in folds])), np.arange(90))
+        rare = [np.nansum(y[test, 2]) for _, test in folds]
+        assert max(rare) - min(rare) <= (2 if numbers is None else 4)
+
+
+def test_strata_of_which_folds_cannot_have_one_each_are_merged():
+    strata = np.repeat([0, 1, 2, 4, 5], [1, 2, 4, 3, 2])
+    assert _merge_rare(strata, 3).tolist() == [0] * 3 + [1] * 4 + [2] * 5
+    assert _merge_rare(strata, 20).tolist() == [0] * 12
+    assert_array_equal(_merge_rare(strata, 1), np.repeat(range(5), [1, 2, 4, 3, 2]))
+
+
+def test_splitters_of_others_get_the_labels_themselves():
+    y = several_labels()[1]
+    seen = []
+
+    class Splitter(KFold):
+        def split(self, X, y=None, groups=None):
+            seen.append(y)
+            return super().split(X, y, groups)
+
+    _make_folds(Splitter(3), y, y, None, strata_of_labels(read_labels(y)), 0)
+    assert seen[0] is y
+
+
+def test_numbers_with_holes_are_compared_by_what_is_known():
+    _, X, y = of_numbers()
+    table = np.column_stack([y, -y])
+    estimators = {"linear": LinearRegression(), "mean": DummyRegressor()}
+    assert compare(estimators, X, table, cv=3).metric == "r2"
+    holes = table.copy()
+    holes[::7, 0] = np.nan
+    comparison = compare({"wise": KnowsTargets(), **estimators}, table, holes, cv=3)
+    assert comparison.metric == "multioutput_r2"
+    assert_array_equal(comparison.scores[0], 1)
+    assert len(comparison.failures) == 6  # which take no holes
+
+
+class KnowsTargets(RegressorMixin, BaseEstimator):
+    def fit(self, X, y):
+        self.is_fitted_ = True
+        return self
+
+    def predict(self, X):
+        return X
+
+
+def test_kernel_machines_and_machines_on_counts_are_compared_on_several_labels(motifs):
+    graphs, y = motifs
+    labels = np.column_stack([y, [len(graph.edges) > 24 for graph in graphs]]).astype(float)
+    labels[::5, 0] = labels[1::5, 1] = np.nan
+    estimators = {"wl": KERNELS["wl"], "fingerprint": FingerprintClassifier(radius=1)}
+    comparison = compare(estimators, GraphSet.from_networkx(graphs), labels, cv=3)
+    assert not comparison.failures
+    assert comparison.means()["fingerprint"] > 0.8
 
 
 @pytest.mark.parametrize("unit", [1.0, 1e-3, 1 / 3, 1e5])

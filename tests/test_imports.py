@@ -17,6 +17,7 @@ SHARED = {
     *(
         "_available",
         "_documentation",
+        "_graph_features",
         "_groups",
         "_memory",
         "_messages",
@@ -25,7 +26,7 @@ SHARED = {
         "_parameters",
         "_plotting",
     ),
-    *("_scaling", "_statistics", "_storage", "_tables", "_validation"),
+    *("_scaling", "_scores", "_statistics", "_storage", "_tables", "_validation"),
 }
 
 # The road of the data: from each room, the rooms that it may import. The shared modules import
@@ -41,7 +42,8 @@ ARROWS = {
     "inspection": {"graphs", "egonets", "nn", "training", "_lofi", *SHARED},
     "datasets": {"_tables"},
     "_load": {"_messages", "_storage"},
-    "comparison": {"_groups", "_plotting", "_statistics"},  # takes any estimator
+    # Takes any estimator.
+    "comparison": {"_groups", "_multilabel", "_plotting", "_scores", "_statistics"},
     "_statistics": set(),
     "_command": {"graphs", "comparison", "_load", "_messages", "_tables"},
     "__main__": {"_command"},

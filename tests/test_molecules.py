@@ -313,3 +313,13 @@ def test_attributes_of_networkx_graphs_are_not_those_of_molecules():
         FingerprintRegressor(node_label="element").fit(MOLECULES, Y)
     unlabeled = FingerprintVectorizer(node_label=None, edge_label=None).fit(MOLECULES)
     assert not unlabeled.has_labels_ and not unlabeled.has_edge_labels_
+
+
+def test_rows_that_are_no_molecule_have_no_spread():
+    options = {**ONE, "n_members": 2, "on_invalid": "nan"}
+    regressor = LoFIRegressor(**options).fit(MOLECULES, Y)
+    y, std = regressor.predict(["CCO", "no molecule", "CCN"], return_std=True)
+    assert np.isnan(y).tolist() == np.isnan(std).tolist() == [False, True, False]
+    expected = regressor.predict(["CCO", "CCN"], return_std=True)
+    np.testing.assert_array_equal([y[[0, 2]], std[[0, 2]]], expected)
+    assert np.isnan(regressor.predict(["no molecule"], return_std=True)).all()

@@ -392,6 +392,32 @@ def test_support_vectors_beyond_the_end_are_refused(estimators, path, attribute,
         GraphKernelSVC.load(path)
 
 
+def test_machines_of_columns_are_checked_as_well(motifs, path):
+    graphs, y = motifs
+    labels = np.where(np.arange(len(y))[:, None] % 5 == [0, 1, 2], np.nan, y[:, None])
+    labels[:, 2] = 0
+    with pytest.warns(UserWarning, match="Column 2 of y has one class only"):
+        estimator = GraphKernelSVC(n_iter=1).fit(graphs, labels)
+
+    def refuse(change, message):
+        forged = copy.deepcopy(estimator)
+        change(forged)
+        forged.save(path)
+        with pytest.raises(ValueError, match=message):
+            GraphKernelSVC.load(path)
+
+    def move(forged):
+        forged.svm_[1].support_ = forged.svm_[1].support_ + 10**6
+
+    refuse(move, "support vectors do not fit")
+    refuse(lambda forged: forged._rows.pop(), "training graphs of the columns are not there")
+    refuse(lambda forged: vars(forged.svm_[2]).update(label=2), "a label is not 0 or 1")
+    estimator._rows[0] = estimator._rows[0] + 10**6
+    estimator.save(path)
+    with pytest.raises(IndexError):  # of numpy, which checks bounds
+        GraphKernelSVC.load(path).predict(graphs)
+
+
 def test_averages_of_another_size_are_refused(saved):
     """The optimizer would believe them, and write to memory that is not its own."""
     description, arrays = read_file(saved)
@@ -748,6 +774,8 @@ def test_averages_of_weights_of_another_size_are_refused(estimators, saved):
         ("DGCNNClassifier", "n_sorted", None),
         ("DGCNNClassifier", "n_sorted", 10**6),
         ("ECCClassifier", "n_edge_features", 7),
+        ("ECCClassifier", "n_graph_features", 1),
+        ("classifier", "n_graph_features", 0),
     ],
 )
 def test_networks_that_were_made_up_are_refused(estimators, path, name, parameter, value):

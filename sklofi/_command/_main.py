@@ -195,6 +195,13 @@ def _add_input(parser: argparse.ArgumentParser) -> None:
     molecules.add_argument(
         "--smiles", metavar="COLUMN", help="column with SMILES, by default smiles, in any case"
     )
+    molecules.add_argument(
+        "--graph-features",
+        nargs="+",
+        default=[],
+        metavar="COLUMN",
+        help="columns with numbers that belong to each molecule, such as a temperature",
+    )
     edges = parser.add_argument_group(
         "lists of edges (needs pandas)", "each row of FILE is an edge of a graph"
     )

@@ -20,6 +20,7 @@ from sklofi._command._estimators import make_estimator
 from sklofi._command._samples import Samples, Target, name_problems, read_samples, read_target
 from sklofi._load import load
 from sklofi.comparison import compare
+from sklofi.graphs._input import read_if_molecules
 
 
 def run_compare(arguments: Namespace) -> int:
@@ -201,8 +202,7 @@ def _predict(
     """Return the cells of further columns, by their names."""
     if len(rows) == 0:
         return {column: []}
-    # Estimators read molecules as those that they were fitted to.
-    graphs = samples.graphs(rows) if samples.smiles is None else samples.texts(rows)
+    graphs = _graphs_for(estimator, samples, rows)
     predicted = np.asarray(estimator.predict(graphs))
     columns = {column: list(map(_format, predicted))} if predicted.ndim == 1 else {}
     if predicted.ndim == 2:
@@ -214,6 +214,16 @@ def _predict(
         for name, values in zip(estimator.classes_, estimator.predict_proba(graphs).T, strict=True):
             columns[f"probability_{name}"] = list(map(_format, values))
     return columns
+
+
+def _graphs_for(estimator: Any, samples: Samples, rows: NDArray[np.int64]) -> Any:
+    """Return graphs, or molecules, which estimators read as those that they were fitted to."""
+    if samples.smiles is None:
+        return samples.graphs(rows)
+    texts = samples.texts(rows)
+    if not samples.graph_features:
+        return texts
+    return samples.with_features(read_if_molecules(texts, estimator._molecule_options()), rows)
 
 
 def _format(value: Any) -> str:

@@ -30,8 +30,10 @@ class Samples(NamedTuple):
     table: Table
     problems: dict[int, str]  # of rows that cannot be used
 
-    # Of molecules the column of SMILES; of edge lists the tables, and the names of columns.
+    # Of molecules the columns of SMILES and of what else belongs to each; of edge lists the tables,
+    # and the names of columns.
     smiles: str | None = None
+    graph_features: tuple[str, ...] = ()
     edges: Any = None
     nodes: Any = None
     columns: dict[str, Any] | None = None
@@ -49,9 +51,17 @@ class Samples(NamedTuple):
     def graphs(self, rows: NDArray[np.int64]) -> GraphSet:
         """Return the graphs of some rows."""
         if self.smiles is not None:
-            return GraphSet.from_molecules(self.texts(rows))
+            return self.with_features(GraphSet.from_molecules(self.texts(rows)), rows)
         names = [self.table.rows[row][0] for row in rows]
         return GraphSet.from_edge_list(self.edges, self.nodes, graphs=names, **(self.columns or {}))
+
+    def with_features(self, graphs: GraphSet, rows: NDArray[np.int64]) -> GraphSet:
+        """Return the graphs of some rows with the numbers in further columns, if there are any."""
+        if not self.graph_features:
+            return graphs
+        columns = [self.table.column(name) for name in self.graph_features]
+        values = [[to_number(cells[row]) for cells in columns] for row in rows]
+        return graphs.with_graph_features(values, self.graph_features)
 
     def describe(self, row: int) -> str:
         """Return how messages name a row."""
@@ -70,9 +80,11 @@ def read_samples(arguments: Namespace) -> Samples:
             if getattr(arguments, name) is not None:
                 option = f"--{name.replace('_', '-')}"
                 raise ValueError(f"{option} is for lists of edges, which need --graph, too.")
-        return _read_molecules(table, arguments.smiles)
+        return _read_molecules(table, arguments.smiles, tuple(arguments.graph_features))
     if arguments.smiles is not None:
         raise ValueError("Pass --smiles for molecules or --graph for a list of edges, not both.")
+    if arguments.graph_features:
+        raise ValueError("--graph-features is for molecules, which --smiles names.")
     if absent := [f"--{name.replace('_', '-')}" for name in names if name not in given]:
         raise ValueError(f"A list of edges needs {' and '.join(absent)} as well.")
     return _read_edges(table, arguments)
@@ -86,7 +98,9 @@ def _read_file(path: str) -> Table:
     return read_table(path)
 
 
-def _read_molecules(table: Table, column: str | None) -> Samples:
+def _read_molecules(
+    table: Table, column: str | None, graph_features: tuple[str, ...] = ()
+) -> Samples:
     if column is None:
         columns = [name for name in table.columns if name.lower() == "smiles"]
         if len(columns) != 1:
@@ -106,7 +120,22 @@ def _read_molecules(table: Table, column: str | None) -> Samples:
             if text is None
             else f"{show(text)} cannot be read as a molecule: {reason}"
         )
-    return Samples("molecules", table, problems, smiles=column)
+    for name in graph_features:
+        for row, cell in enumerate(table.column(name)):
+            if (problem := _lacks_number(cell)) is not None:
+                problems.setdefault(row, f"column {name!r}: {problem}")
+    return Samples("molecules", table, problems, smiles=column, graph_features=graph_features)
+
+
+def _lacks_number(cell: str) -> str | None:
+    """Return what is wrong with a cell that has to be a number, None if it is one."""
+    if is_missing(cell):
+        return "there is no value"
+    try:
+        to_number(cell)
+    except ValueError as error:
+        return str(error)
+    return None
 
 
 def _read_edges(table: Table, arguments: Namespace) -> Samples:

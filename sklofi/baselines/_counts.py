@@ -19,14 +19,29 @@ from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import has_fit_parameter
 
-from sklofi._parameters import POSITIVE, ReadsEdgeLabels, parameter
+from sklofi._graph_features import NO_GRAPH_FEATURES, GraphEncoder
+from sklofi._parameters import (
+    POSITIVE,
+    SEARCHED_C,
+    ReadsEdgeLabels,
+    ReadsGraphFeatures,
+    parameter,
+)
 from sklofi._validation import TrainingData
+from sklofi.graphs._input import as_graph_set
 from sklofi.graphs._warnings import warn_of_training
 from sklofi.kernels._fingerprint import (
     FingerprintVectorizer as FingerprintVectorizer,  # a name of sklofi.baselines, too
 )
 from sklofi.kernels._fingerprint import largest_ring, neighborhood_radius
-from sklofi.kernels._machine import GraphMachine, MachineClassifier, MachineRegressor
+from sklofi.kernels._linear_counts import beside_counts
+from sklofi.kernels._machine import (
+    Column,
+    GraphMachine,
+    MachineClassifier,
+    MachineRegressor,
+    OneClass,
+)
 from sklofi.kernels._vectorizer import GraphVectorizer
 from sklofi.kernels._wl import VertexHistogramVectorizer
 
@@ -34,8 +49,11 @@ from sklofi.kernels._wl import VertexHistogramVectorizer
 LARGEST_C = 1e10
 
 
-class CountMachine(GraphMachine):
-    """Base of the estimators that count: from graphs to scaled counts and a machine."""
+class CountMachine(ReadsGraphFeatures, GraphMachine):
+    """Base of the estimators that count: from graphs to scaled counts and a machine.
+
+    Features of graphs as a whole stand beside the counts.
+    """
 
     estimator: Any = parameter(
         """A classifier or regressor of scikit-learn that learns from the scaled counts, a
@@ -58,6 +76,11 @@ class CountMachine(GraphMachine):
         default=None,
     )
 
+    _search_space: ClassVar[dict[str, list[Any]]] = {
+        "radius": [1, 2, 3],
+        "max_ring": [0, 6, 8],
+        "C": SEARCHED_C,
+    }
     _fitted_attributes: ClassVar[dict[str, tuple[str, str]]] = {
         "vectorizer_": (
             "object",
@@ -66,14 +89,21 @@ class CountMachine(GraphMachine):
         "estimator_": (
             "object",
             """The estimator of scikit-learn that was fitted, by a regressor to the standardized
-            target.""",
+            target; a list of one for each column of y if there are several.""",
         ),
     }
     _set_last = "estimator_"
     _saved_classes = (
         *(FingerprintVectorizer, VertexHistogramVectorizer),
-        *(LogisticRegression, Ridge),
+        *(LogisticRegression, Ridge, OneClass, GraphEncoder),
     )
+    _absent_from_files: ClassVar[dict[str, Any]] = {
+        "graph_features": None,
+        "_graph_encoder": NO_GRAPH_FEATURES,
+    }
+
+    def _graph_attributes(self) -> dict[str, Any]:
+        return {**super()._graph_attributes(), "graph_features": self.graph_features}
 
     @abstractmethod
     def _make_vectorizer(self) -> GraphVectorizer:
@@ -84,7 +114,7 @@ class CountMachine(GraphMachine):
         """Return the machine that is used if the user gives none."""
 
     def _fit_machine(self, X: Any, data: TrainingData) -> None:
-        graphs, y, weight, *_ = data
+        graphs, weight = data.graphs, data.weight
         machine = self._make_machine()
         self._check_weights(weight)
         takes_weights = has_fit_parameter(machine, "sample_weight")
@@ -94,13 +124,22 @@ class CountMachine(GraphMachine):
                 " takes no weights in fit. Use an estimator that does, or no weights."
             )
         self.vectorizer_ = self._make_vectorizer()
-        warn_of_training(X, graphs, type(self).__name__, self.vectorizer_.uses_edge_labels)
+        uses_edge_labels, owner = self.vectorizer_.uses_edge_labels, type(self).__name__
+        warn_of_training(X, graphs, owner, uses_edge_labels, uses_graph_features=True)
         counts = self.vectorizer_.fit_graphs(graphs)
         self._scale = _spread(counts, weight)
+        self._graph_encoder = GraphEncoder.fit(graphs, weight)
+        inputs = beside_counts(_divide(counts, self._scale), graphs, self._graph_encoder)
         # Weights of one are not passed on: where scikit-learn routes metadata, an estimator of
         # several would ask what to do with weights that the user has not given.
-        weights = {"sample_weight": weight} if takes_weights and (weight != 1).any() else {}
-        self.estimator_ = machine.fit(_divide(counts, self._scale), y, **weights)
+        is_weighted = takes_weights and bool((weight != 1).any())
+
+        def fit(column: Column) -> Any:
+            weights = {"sample_weight": column.weight} if is_weighted else {}
+            rows = inputs if column.rows is None else inputs[column.rows]
+            return clone(machine).fit(rows, column.y, **weights)
+
+        self.estimator_ = self._fit_columns(self._columns(data), fit)
 
     def _check_weights(self, weight: NDArray[np.float64]) -> None:
         largest = float(self.C) * float(weight.max())  # which may overflow
@@ -124,10 +163,36 @@ class CountMachine(GraphMachine):
         return machine
 
     def _inputs(self, X: Any) -> Iterator[sp.csr_array]:
-        yield _divide(self.vectorizer_.transform(X), self._scale)
+        graphs = as_graph_set(X, **self._reading())
+        counts = _divide(self.vectorizer_.transform(graphs), self._scale)
+        yield beside_counts(counts, graphs, self._graph_encoder, type(self).__name__)
 
     def _fitted_machine(self, method: str) -> Any:
         return self.estimator_
+
+    def _feature_map(self) -> GraphVectorizer:
+        return self.vectorizer_
+
+    def _linear_machines(self) -> tuple[NDArray[np.float64], Any]:
+        machine = _example_of(self.estimator_)
+        if not (hasattr(machine, "coef_") and hasattr(machine, "intercept_")):
+            raise AttributeError(
+                f"{type(self).__name__} has no coef_ and no intercept_, because"
+                f" {type(machine).__name__} (estimator) has none."
+            )
+        return np.concatenate([self._scale, self._graph_encoder.scale]), self.estimator_
+
+    def _linear_map(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        coef, intercept = super()._linear_map()
+        of_features = coef[..., len(self._scale) :]  # as they are, not standardized
+        return coef, intercept - of_features @ self._graph_encoder.mean
+
+    @property
+    def feature_names_(self) -> NDArray[np.object_]:
+        """The names of what is counted, and behind ``graph_`` those of graph features."""
+        counted = super().feature_names_
+        names = [f"graph_{name}" for name in self._graph_encoder.names]
+        return np.array([*counted, *names], dtype=object)
 
 
 class CountClassifier(MachineClassifier, CountMachine):
@@ -143,7 +208,7 @@ class CountClassifier(MachineClassifier, CountMachine):
         return machine
 
     def _lacks(self, method: str) -> str | None:
-        machine = vars(self).get("estimator_", self.estimator)
+        machine = _example_of(vars(self).get("estimator_", self.estimator))
         if machine is None or hasattr(machine, method):  # the default machine has them all
             return None
         name = type(self).__name__
@@ -270,6 +335,13 @@ class LabelHistogramRegressor(CountRegressor, BaseLabelHistogram):
     >>> bool(LabelHistogramRegressor().fit(graphs, y).score(graphs, y) < 0.9)
     True
     """
+
+
+def _example_of(machines: Any) -> Any:
+    """Return one of several machines, rather one that has learned something."""
+    if not isinstance(machines, list):
+        return machines
+    return next((one for one in machines if not isinstance(one, OneClass)), machines[0])
 
 
 def _spread(counts: sp.csr_array, weight: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from math import ceil
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -75,6 +75,26 @@ def _pooling(
 
 class Peer(FlatEstimator):
     """Base of the estimators that GNN-LoFI was compared with."""
+
+    # Each network has some of these.
+    _search_space: ClassVar[dict[str, list[Any]]] = {
+        "n_layers": [1, 2, 3, 4, 5],
+        "n_hidden": [16, 32, 64, 128],
+        "aggregation": ["mean", "max", "sum"],
+        "pooling": list(POOLINGS),
+        "train_eps": [False, True],
+        "n_heads": [2, 4, 8],
+        "n_edge_hidden": [8, 16, 32],
+        "n_points": [4, 8, 16],
+        "n_dense": [32, 64, 128],
+        "cluster_ratio": [0.1, 0.25, 0.5],
+        "n_hidden_graphs": [8, 16, 32],
+        "hidden_graph_size": [4, 5, 6, 8],
+        "n_filters": [8, 16, 32],
+        "filter_size": [4, 6, 8],
+        "n_steps": [1, 2, 3],
+        "n_penultimate": [16, 32, 64],
+    }
 
     @classmethod
     def _more_sections(cls) -> dict[str, str]:

@@ -23,6 +23,13 @@ MISSING = object()
 # Networks compute with 32 bits.
 LARGEST_NUMBER = float(np.finfo(np.float32).max)
 
+# What to do with categories that are passed as features.
+CATEGORIES = {
+    "node": "pass categories through node_label",
+    "edge": "pass categories through edge_label",
+    "graph": "write categories as numbers, such as 0 and 1",
+}
+
 # What numpy turns into a float all the same, with a loss or by reading it.
 NOT_REAL = (str, bytes, np.complexfloating)
 
@@ -74,7 +81,7 @@ def stack_vectors(
     Parameters
     ----------
     values : list or ndarray
-        Features, one number or vector for each node or edge.
+        Features, one number or vector for each node, edge or graph.
 
     locate : callable
         Takes a position in `values` and returns the beginning of an error message.
@@ -82,7 +89,7 @@ def stack_vectors(
     name : hashable
         The attribute that holds the features.
 
-    kind : {"node", "edge"}
+    kind : {"node", "edge", "graph"}
         What the features belong to, for error messages.
 
     Returns
@@ -161,8 +168,8 @@ def _features_error(
         if array is None:
             return ValueError(
                 f"{locate(position)} has {show(value)} as its features {show(name)},"
-                " which is not a number or a vector of numbers below 3.4e38; pass categories"
-                f" through {kind}_label."
+                " which is not a number or a vector of numbers below 3.4e38;"
+                f" {CATEGORIES[kind]}."
             )
         vector = np.atleast_1d(array[0])
         width = len(vector) if width is None else width

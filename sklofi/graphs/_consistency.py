@@ -42,6 +42,8 @@ def _have_right_sizes(graphs: GraphSet) -> bool:
         and (graphs.node_names is None or graphs.node_names.shape == (nodes[-1],))
         and _are_floats(graphs.edge_weights, int(edges[-1]), n_dims=1)
         and _are_floats(graphs.edge_vectors, int(edges[-1]), n_dims=2)
+        and _are_floats(graphs.graph_vectors, len(graphs), n_dims=2)
+        and _have_names(graphs.graph_vectors, graphs.graph_features)
     )
 
 
@@ -57,6 +59,11 @@ def _are_floats(array: NDArray[np.float64] | None, length: int, n_dims: int) -> 
     return array is None or (
         array.dtype.kind == "f" and array.ndim == n_dims and len(array) == length
     )
+
+
+def _have_names(vectors: NDArray[np.float64] | None, names: object) -> bool:
+    """Return whether each column has a name, if columns have names."""
+    return vectors is None or not isinstance(names, tuple) or len(names) == vectors.shape[1]
 
 
 def _have_right_numbers(graphs: GraphSet) -> bool:
@@ -75,6 +82,7 @@ def _have_right_numbers(graphs: GraphSet) -> bool:
         and ((weights >= 0) & (weights < np.inf)).all()
         and np.isfinite(vectors).all()
         and (graphs.features is None or np.isfinite(graphs.features).all())
+        and (graphs.graph_vectors is None or np.isfinite(graphs.graph_vectors).all())
         and (graphs.label_ids is not None or not graphs.labels)
         and (graphs.edge_label_ids is not None or not graphs.edge_labels)
     )

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sklofi._messages import attempt, full_name, show
 from sklofi.graphs._arrays import NO_LABELS, GraphArrays, Numbered
+from sklofi.graphs._graph_attributes import read_graph_table
 from sklofi.graphs._labels import DEFAULT_EDGE_LABEL, DEFAULT_NODE_LABEL, number_labels
 from sklofi.graphs._networkx import WEIGHT, warn_of_weight
 from sklofi.graphs._segments import offsets_of
@@ -30,12 +31,18 @@ class EdgeColumns(NamedTuple):
 
 
 def read_edge_list(
-    edges: Any, nodes: Any, columns: EdgeColumns, graphs: Any, directed: bool
+    edges: Any,
+    nodes: Any,
+    columns: EdgeColumns,
+    graphs: Any,
+    directed: bool,
+    graph_features: Any = None,
 ) -> dict[str, Any]:
     """Return the fields of a GraphSet of a table of edges, and of one of nodes if it is not None.
 
     `graphs` are the names of the graphs to read, in their order; None reads all, in the order in
-    which they appear.
+    which they appear. `graph_features` is a data frame whose index names the graphs, or an array
+    in their order.
     """
     _check_frame(edges, "edges")
     if nodes is not None:
@@ -70,7 +77,8 @@ def read_edge_list(
         "edge_weight": columns.edge_weight,
         "edge_features": _as_name(columns.edge_features),
     }
-    return arrays.build(
+    of_graphs = read_graph_table(_rows_of(graph_features, numbered.names), len(numbered.names))
+    return of_graphs | arrays.build(
         names,
         node_labels=_number_column(node_table, node_label, arrays.locate_node, "nodes"),
         node_features=_take(node_table, columns.node_features, "nodes"),
@@ -78,6 +86,26 @@ def read_edge_list(
         edge_weights=_take(edges, columns.edge_weight, "edges"),
         edge_features=_take(edges, columns.edge_features, "edges"),
     )
+
+
+def _rows_of(table: Any, names: list[Hashable]) -> Any:
+    """Return the rows of graphs, in their order, if the index of a table names them."""
+    if not hasattr(table, "index") or not hasattr(table, "iloc"):
+        return table  # an array
+    if not table.index.is_unique:
+        twice = table.index[table.index.duplicated()][0]
+        raise ValueError(
+            f"Graph {show(twice)} is twice in the index of graph_features; it has to name each"
+            " graph once."
+        )
+    rows = table.index.get_indexer(names)
+    if (rows < 0).any():
+        lacking = names[int((rows < 0).argmax())]
+        raise ValueError(
+            f"Graph {show(lacking)} has no row in graph_features, a table whose index names the"
+            " graphs. Add one, or use table.set_index(column) if a column names them."
+        )
+    return table.iloc[rows]
 
 
 class _NumberedGraphs(NamedTuple):

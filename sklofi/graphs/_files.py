@@ -67,7 +67,8 @@ def check_plain(fields: dict[str, Any]) -> None:
         values = fields.get(name, ())
         if type(values) is not tuple or len(set(values)) != len(values):
             raise ValueError(f"{name} are not distinct")
-    for name in ("node_label", "node_features", "edge_label", "edge_weight", "edge_features"):
+    names = ("node_label", "node_features", "edge_label", "edge_weight", "edge_features")
+    for name in (*names, "graph_features"):
         value: Hashable = fields.get(name, "")
         hash(value)
 

@@ -21,6 +21,11 @@ from sklofi._messages import attempt
 from sklofi.graphs._cache import TableCache
 from sklofi.graphs._consistency import is_consistent
 from sklofi.graphs._files import check_plain, damaged, load_fields, save_fields
+from sklofi.graphs._graph_attributes import (
+    DEFAULT_GRAPH_FEATURES,
+    names_of_columns,
+    read_graph_table,
+)
 from sklofi.graphs._labels import DEFAULT_EDGE_LABEL, DEFAULT_NODE_LABEL
 from sklofi.graphs._lists import TABLES_ONLY
 from sklofi.graphs._molecule_options import MoleculeOptions
@@ -113,6 +118,13 @@ class GraphSet(GraphReaders):
     edge_features : hashable
         The edge attribute that features came from and go back to.
 
+    graph_vectors : ndarray of shape (n_graphs, n_graph_features) or None
+        Continuous features of each graph as a whole, such as a temperature.
+
+    graph_features : hashable
+        The graph attribute that these came from and go back to; a tuple of names if each column
+        has its own.
+
     molecule_options : MoleculeOptions or None
         How molecules were read, if the graphs are molecules.
 
@@ -144,6 +156,8 @@ class GraphSet(GraphReaders):
     edge_weight: Hashable = WEIGHT
     edge_vectors: NDArray[np.float64] | None = None
     edge_features: Hashable = "features"
+    graph_vectors: NDArray[np.float64] | None = None
+    graph_features: Hashable = DEFAULT_GRAPH_FEATURES
     molecule_options: MoleculeOptions | None = None
 
     # Not data: neither pickled nor saved. A slice has an origin, its whole set and rows there.
@@ -162,6 +176,7 @@ class GraphSet(GraphReaders):
         edge_label: Hashable | None = DEFAULT_EDGE_LABEL,
         edge_weight: Hashable | None = None,
         edge_features: Hashable | None = None,
+        graph_features: Any = None,
     ) -> GraphSet:
         """Convert networkx graphs.
 
@@ -195,6 +210,11 @@ class GraphSet(GraphReaders):
             Edge attribute that holds a number or a vector of numbers, of the same length
             on every edge. Parallel edges that count as one need the same features.
 
+        graph_features : hashable, list of hashable or None, default=None
+            Attribute of the graphs themselves (``graph.graph[name]``) that holds a number or
+            a vector of numbers, of the same length in every graph; or a list of attributes
+            that hold a number each.
+
         Returns
         -------
         graphs : GraphSet
@@ -214,7 +234,14 @@ class GraphSet(GraphReaders):
         """
         graphs = check_graph_list(graphs)
         names = (edge_label, edge_weight, edge_features)
-        data = read_networkx(graphs, node_label, node_features, *names, is_training=True)
+        data = read_networkx(
+            graphs,
+            node_label,
+            node_features,
+            *names,
+            is_training=True,
+            graph_features=graph_features,
+        )
         if edge_weight is None:
             warn_of_weights(graphs, names, can_be_read=True)
         return cls(**data)
@@ -222,9 +249,9 @@ class GraphSet(GraphReaders):
     def to_networkx(self) -> list[nx.Graph]:
         """Convert the graphs back to networkx graphs.
 
-        Nodes keep their names and order, edges their direction, labels, weights and features
-        the attributes they came from. Parallel edges that counted as one and other attributes
-        were not kept.
+        Nodes keep their names and order, edges their direction, labels, weights and features,
+        also of graphs, the attributes they came from. Parallel edges that counted as one and
+        other attributes were not kept.
 
         Returns
         -------
@@ -323,7 +350,10 @@ class GraphSet(GraphReaders):
 
     @property
     def fingerprint(self) -> bytes:
-        """A digest of all that tables are derived from; names of nodes and labels are not."""
+        """A digest of all that tables are derived from.
+
+        They do not depend on graph features, nor on the names of nodes and labels.
+        """
         return self.tables.get("fingerprint", self._compute_fingerprint)
 
     def check_arrays(self) -> None:
@@ -383,6 +413,47 @@ class GraphSet(GraphReaders):
             vars(bare)["_origin"] = (whole.without_edge_labels(), rows)
         return bare
 
+    def with_graph_features(self, values: Any, names: Any = None) -> GraphSet:
+        """Return the same graphs with features of each graph as a whole, in place of others.
+
+        Parameters
+        ----------
+        values : array-like of shape (n_graphs,) or (n_graphs, n_features), data frame or None
+            A number or a row of numbers for each graph, in the order of the graphs. None
+            leaves out the features that graphs have.
+
+        names : hashable or list of hashable, default=None
+            What the features are called, all together or one by one. By default columns of a
+            data frame have their names, and others are called "features".
+
+        Returns
+        -------
+        graphs : GraphSet
+            The graphs, which share all that is derived from nodes and edges.
+
+        Examples
+        --------
+        >>> import networkx as nx
+        >>> import pandas as pd
+        >>> from sklofi import GraphSet
+        >>> graphs = GraphSet.from_networkx([nx.path_graph(3), nx.star_graph(4)])
+        >>> conditions = pd.DataFrame({"temperature": [293.0, 310.0], "dose": [1, 5]})
+        >>> graphs.with_graph_features(conditions)
+        GraphSet(n_graphs=2, n_nodes=8, n_graph_features=2)
+        """
+        fields: dict[str, Any] = {"graph_vectors": None, "graph_features": DEFAULT_GRAPH_FEATURES}
+        other = replace(self, **(fields | read_graph_table(values, len(self), names)))
+        # Tables depend on nodes and edges only.
+        vars(other).update(tables=self.tables, _origin=self._origin)
+        return other
+
+    @property
+    def graph_feature_names(self) -> list[str]:
+        """A name for each column of `graph_vectors`."""
+        if self.graph_vectors is None:
+            return []
+        return names_of_columns(self.graph_features, self.graph_vectors.shape[1])
+
     def __len__(self) -> int:
         return len(self.node_offsets) - 1
 
@@ -413,6 +484,7 @@ class GraphSet(GraphReaders):
             edge_label_ids=None if self.edge_label_ids is None else self.edge_label_ids[edges],
             edge_weights=None if self.edge_weights is None else self.edge_weights[edges],
             edge_vectors=None if self.edge_vectors is None else self.edge_vectors[edges],
+            graph_vectors=None if self.graph_vectors is None else self.graph_vectors[graphs],
         )
         # Tables are for graphs with nodes; a set with others has none to share.
         if self.molecule_options is None or not self.missing.any():
@@ -435,6 +507,8 @@ class GraphSet(GraphReaders):
             parts.append(f"n_edge_features={self.edge_vectors.shape[1]}")
         if self.edge_weights is not None:
             parts.append("weighted=True")
+        if self.graph_vectors is not None:
+            parts.append(f"n_graph_features={self.graph_vectors.shape[1]}")
         return f"GraphSet({', '.join(parts)})"
 
     def __sizeof__(self) -> int:

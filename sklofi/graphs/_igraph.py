@@ -11,12 +11,15 @@ import numpy as np
 
 from sklofi.graphs._arrays import GraphArrays, check_type
 from sklofi.graphs._attributes import MISSING
+from sklofi.graphs._graph_attributes import read_graph_features
 from sklofi.graphs._labels import sort_labels
 from sklofi.graphs._lists import as_list, check_not_single
 from sklofi.graphs._named_attributes import collect_attributes
 
 
-def read_igraph(X: Any, names: dict[str, Hashable | None]) -> dict[str, Any]:
+def read_igraph(
+    X: Any, names: dict[str, Hashable | None], graph_features: Any = None
+) -> dict[str, Any]:
     """Return the fields of a GraphSet of igraph graphs.
 
     `names` are those of the attributes to read, by parameter; None is not read.
@@ -48,7 +51,8 @@ def read_igraph(X: Any, names: dict[str, Hashable | None]) -> dict[str, Any]:
         lambda name: values(name, "edge"),
         known_names,
     )
-    return arrays.build(names, **found)
+    attributes = [{name: graph[name] for name in graph.attributes()} for graph in graphs]
+    return arrays.build(names, **found) | read_graph_features(attributes, graph_features)
 
 
 def is_igraph(graph: Any) -> bool:

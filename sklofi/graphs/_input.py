@@ -15,6 +15,7 @@ import networkx as nx
 import scipy.sparse as sp
 
 from sklofi._messages import show
+from sklofi.graphs._graph_attributes import same_names
 from sklofi.graphs._graph_set import GraphSet
 from sklofi.graphs._labels import DEFAULT_EDGE_LABEL, DEFAULT_NODE_LABEL
 from sklofi.graphs._lists import as_list, check_not_single
@@ -48,6 +49,7 @@ def as_graph_set(
     edge_weight: Hashable | None = None,
     edge_features: Hashable | None = None,
     *,
+    graph_features: Any = None,
     molecules: MoleculeOptions | str | None = AS_MADE,
     is_training: bool = False,
 ) -> GraphSet:
@@ -60,6 +62,9 @@ def as_graph_set(
 
     node_label, node_features, edge_label, edge_weight, edge_features : hashable or None
         The attributes that the estimator reads, as in :meth:`GraphSet.from_networkx`.
+
+    graph_features : hashable, list of hashable or None, default=None
+        The attributes of graphs that it reads.
 
     molecules : MoleculeOptions, None or "as made", default="as made"
         How molecules are read, and have to have been read in a GraphSet. None refuses SMILES
@@ -81,10 +86,11 @@ def as_graph_set(
     X = read_if_molecules(X, molecules)
     if isinstance(X, GraphSet):
         _check_molecules(X, molecules)
+        _check_graph_features(X, graph_features)
         return _check_graph_set(X, *names)
     read = find_reader(X)
     graphs = check_graph_list(X) if read is read_networkx else as_list(X)
-    return GraphSet(**read(graphs, *names, is_training=is_training))
+    return GraphSet(**read(graphs, *names, graph_features=graph_features, is_training=is_training))
 
 
 def read_if_molecules(
@@ -176,6 +182,25 @@ def _check_graph_set(
     return X.without_edge_labels() if edge_label is None else X
 
 
+def _check_graph_features(X: GraphSet, names: Any) -> None:
+    """Check that a GraphSet has the graph features that an estimator reads."""
+    if names is None:
+        return
+    if X.graph_vectors is None:
+        raise ValueError(
+            f"graph_features={show(names)}, but X has no graph features. Molecules have no"
+            " attributes that could hold them: pass them beside, with"
+            " GraphSet.from_molecules(molecules, graph_features=table), or attach them to any"
+            " GraphSet with its method with_graph_features."
+        )
+    if not same_names(names, X.graph_features):
+        raise ValueError(
+            f"graph_features={show(names)}, but X is a GraphSet with the graph features"
+            f" {show(X.graph_features)}. Pass graph_features=None to use those of a GraphSet,"
+            " whatever they are called."
+        )
+
+
 def _made_without(parameter: str, name: Hashable, how: str) -> ValueError:
     return ValueError(
         f"{parameter}={show(name)}, but X is a GraphSet {how}."
@@ -240,6 +265,30 @@ def check_same_edge_features(graphs: GraphSet, n_before: int | None, owner: str)
             f" edges have {n_before}."
         )
     raise _converted_differently("edge features", n_before > 0, owner)
+
+
+def check_same_graph_features(
+    graphs: GraphSet, names: Sequence[str], has_names: bool, owner: str
+) -> None:
+    """Check that graphs have the features that the training graphs had.
+
+    `names` are those of the columns of the training graphs. If they are the names of columns of a
+    table, others of X have to be the same, in the same order.
+    """
+    n_features = 0 if graphs.graph_vectors is None else graphs.graph_vectors.shape[1]
+    if n_features != len(names):
+        raise ValueError(
+            f"X has {n_features} graph features, but {owner} is expecting {len(names)} graph"
+            " features as input."
+        )
+    if not (has_names and isinstance(graphs.graph_features, tuple)):
+        return
+    here = graphs.graph_feature_names
+    if n_features and here != list(names):
+        raise ValueError(
+            f"X has the graph features {', '.join(map(show, here))}, but {owner} was fitted on"
+            f" {', '.join(map(show, names))}. Pass the same columns in the same order."
+        )
 
 
 def _converted_differently(what: str, had_them: bool, owner: str) -> ValueError:

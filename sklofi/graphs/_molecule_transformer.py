@@ -10,7 +10,13 @@ from sklearn.utils import Tags
 
 from sklofi._parameters import Parameterized, choice, flag, parameter
 from sklofi.graphs._graph_set import GraphSet
-from sklofi.graphs._molecule_options import ATOM_LABEL, BOND_LABEL, FRAGMENTS, ON_INVALID
+from sklofi.graphs._molecule_options import (
+    ATOM_LABEL,
+    BOND_LABEL,
+    FRAGMENTS,
+    ON_INVALID,
+    MoleculeOptions,
+)
 
 
 class MoleculesToGraphs(Parameterized, TransformerMixin, BaseEstimator, auto_wrap_output_keys=None):
@@ -97,7 +103,8 @@ class MoleculesToGraphs(Parameterized, TransformerMixin, BaseEstimator, auto_wra
         Parameters
         ----------
         X : list, tuple, 1-D array or column of str or rdkit.Chem.Mol
-            Molecules.
+            Molecules. A GraphSet of molecules, which may have features of its graphs, is returned
+            as it is if it was made with the same options.
 
         Returns
         -------
@@ -105,7 +112,25 @@ class MoleculesToGraphs(Parameterized, TransformerMixin, BaseEstimator, auto_wra
             A graph for each molecule.
         """
         self._validate_params()
+        if isinstance(X, GraphSet):
+            return self._check_options(X)
         return GraphSet.from_molecules(X, **self.get_params(deep=False))
+
+    def _check_options(self, graphs: GraphSet) -> GraphSet:
+        """Return graphs if they are molecules that were read with the same options."""
+        options = MoleculeOptions(
+            self.atom_label, self.bond_label, self.explicit_hydrogens, self.fragments
+        )
+        there = graphs.molecule_options
+        if there is None:
+            raise ValueError("X is a GraphSet of graphs that are no molecules. Pass molecules.")
+        if there != options:
+            raise ValueError(
+                "X is a GraphSet of molecules that were read in another way than"
+                f" {type(self).__name__} reads them: with {options.describe_difference(there)}."
+                " Make it with the same options, or pass the molecules themselves."
+            )
+        return graphs
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

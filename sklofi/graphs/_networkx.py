@@ -24,6 +24,7 @@ from sklofi.graphs._edge_attributes import (
     edges_differ,
     read_edge_attributes,
 )
+from sklofi.graphs._graph_attributes import read_graph_features
 from sklofi.graphs._lists import FORMS, as_list, check_not_single
 from sklofi.graphs._segments import offsets_of
 
@@ -55,6 +56,7 @@ def read_networkx(
     edge_features: Hashable | None,
     *,
     is_training: bool,
+    graph_features: Any = None,
 ) -> dict[str, Any]:
     """Return the fields of a GraphSet of networkx graphs.
 
@@ -94,6 +96,7 @@ def read_networkx(
         "edge_weights": edges.edge_weights,
         "edge_vectors": edges.edge_vectors,
         **{key: name for key, name in names.items() if name is not None},
+        **read_graph_features([graph.graph for graph in graphs], graph_features),
     }
 
 
@@ -132,7 +135,17 @@ def build_networkx(graphs: GraphSet, index: int) -> nx.Graph:
     if graphs.features is not None:
         features = dict(zip(names, graphs.features[start:stop].copy(), strict=True))
         nx.set_node_attributes(graph, features, graphs.node_features)
+    if graphs.graph_vectors is not None:
+        _set_graph_features(graph, graphs.graph_features, graphs.graph_vectors[index])
     return graph
+
+
+def _set_graph_features(graph: nx.Graph, names: Hashable, vector: NDArray[np.float64]) -> None:
+    """Set the features of a graph: a number under each name, or a vector under one."""
+    if isinstance(names, tuple):
+        graph.graph.update(zip(names, vector.tolist(), strict=True))
+    else:
+        graph.graph[names] = vector.copy()
 
 
 def _build_edge_data(graphs: GraphSet, begin: int, end: int) -> list[dict[Hashable, Any]]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from sklofi._messages import attempt, shorten, show
 from sklofi.graphs._arrays import NO_LABELS, GraphArrays, Numbered, check_type, number_integers
+from sklofi.graphs._graph_attributes import read_graph_features
 from sklofi.graphs._labels import DEFAULT_EDGE_LABEL, DEFAULT_NODE_LABEL, number_labels
 from sklofi.graphs._lists import check_not_single
 from sklofi.graphs._networkx import warn_of_weight
@@ -38,6 +39,7 @@ def read_pyg(
     *,
     is_training: bool,
     directed: bool | None = None,
+    graph_features: Any = None,
 ) -> dict[str, Any]:
     """Return the fields of a GraphSet of torch_geometric.data.Data.
 
@@ -72,7 +74,30 @@ def read_pyg(
         edge_weights=_only_column(columns.require(edge_weight, "edge_weight")),
         edge_features=columns.require(edge_features, "edge_features"),
     )
-    return fields | {"directed": is_directed}
+    of_graphs = read_graph_features([_GraphAttributes(graph) for graph in graphs], graph_features)
+    return fields | {"directed": is_directed} | of_graphs
+
+
+class _GraphAttributes(Mapping[str, Any]):
+    """The attributes of data, with tensors as numbers or vectors: graphs often have (1, n)."""
+
+    def __init__(self, graph: Any) -> None:
+        self.graph = graph
+
+    def __getitem__(self, name: str) -> Any:
+        if not isinstance(name, str) or name not in self.graph:
+            raise KeyError(name)
+        array = attempt(_convert, self.graph[name])
+        if isinstance(array, Exception) or array.size == 0:
+            return self.graph[name]
+        is_row = array.ndim == 2 and len(array) == 1
+        return array[0] if is_row else array
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.graph.keys())
+
+    def __len__(self) -> int:
+        return len(self.graph.keys())
 
 
 def check_data_list(X: Any) -> None:

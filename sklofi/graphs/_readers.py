@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import scipy.sparse as sp
 
 from sklofi.graphs._edge_list import EdgeColumns, read_edge_list
+from sklofi.graphs._graph_attributes import read_graph_table
 from sklofi.graphs._graphml import find_graphml, name_files, read_graphml
 from sklofi.graphs._igraph import read_igraph
 from sklofi.graphs._labels import DEFAULT_EDGE_LABEL, DEFAULT_NODE_LABEL
@@ -47,6 +48,7 @@ class GraphReaders:
         fragments: str = "all",
         on_invalid: str = "raise",
         n_jobs: int | None = None,
+        graph_features: Any = None,
     ) -> Self:
         """Read molecules: their atoms are nodes, their bonds are edges.
 
@@ -91,6 +93,10 @@ class GraphReaders:
             :func:`joblib.parallel_config` says otherwise. It pays from some ten thousand
             molecules on.
 
+        graph_features : array-like of shape (n_graphs,) or (n_graphs, n_features), or data frame
+            Numbers that belong to each molecule, such as conditions of a measurement or
+            descriptors, in the order of the molecules. By default there are none.
+
         Returns
         -------
         graphs : GraphSet
@@ -106,6 +112,8 @@ class GraphReaders:
         ('aromatic', 'single')
         >>> GraphSet.from_molecules(["CCO"], atom_label="element").labels
         ('C', 'O')
+        >>> GraphSet.from_molecules(["CO", "CCO"], graph_features=[293.0, 310.0])
+        GraphSet(n_graphs=2, n_nodes=5, n_labels=3, n_edge_labels=1, n_graph_features=1)
         """
         options = MoleculeOptions(
             atom_label,  # type: ignore[arg-type]  # which it makes a tuple
@@ -114,7 +122,9 @@ class GraphReaders:
             fragments,
         )
         items = check_molecule_list(molecules)
-        return cls(**read_molecules(items, options, on_invalid=on_invalid, n_jobs=n_jobs))
+        of_graphs = read_graph_table(graph_features, len(items))
+        fields = read_molecules(items, options, on_invalid=on_invalid, n_jobs=n_jobs)
+        return cls(**fields, **of_graphs)
 
     @classmethod
     def from_pyg(
@@ -126,6 +136,7 @@ class GraphReaders:
         edge_weight: str | None = None,
         edge_features: str | None = None,
         directed: bool | None = None,
+        graph_features: str | list[str] | None = None,
     ) -> Self:
         """Convert graphs of PyTorch Geometric.
 
@@ -163,6 +174,10 @@ class GraphReaders:
             Whether the graphs are directed. By default those are in which some edge has no
             equal edge, with the same attributes, in the other direction.
 
+        graph_features : str, list of str or None, default=None
+            Attribute of the data with a number or a vector of numbers for the graph as a whole,
+            of shape (n_features,) or (1, n_features); or several with a number each.
+
         Returns
         -------
         graphs : GraphSet
@@ -180,7 +195,13 @@ class GraphReaders:
         """
         check_data_list(graphs)
         names = (node_label, node_features, edge_label, edge_weight, edge_features)
-        data = read_pyg(as_list(graphs), *names, is_training=True, directed=directed)
+        data = read_pyg(
+            as_list(graphs),
+            *names,
+            is_training=True,
+            directed=directed,
+            graph_features=graph_features,
+        )
         return cls(**data)
 
     @classmethod
@@ -193,6 +214,7 @@ class GraphReaders:
         edge_weight: str | None = None,
         edge_features: str | None = None,
         directed: bool | None = None,
+        graph_features: Any = None,
     ) -> Self:
         """Convert sparse adjacency matrices.
 
@@ -224,6 +246,9 @@ class GraphReaders:
         directed : bool or None, default=None
             Whether the graphs are directed. By default those are whose matrix is not symmetric.
 
+        graph_features : array-like of shape (n_graphs,) or (n_graphs, n_features), or data frame
+            Numbers that belong to each graph as a whole. By default there are none.
+
         Returns
         -------
         graphs : GraphSet
@@ -246,16 +271,15 @@ class GraphReaders:
             None if features is None else "features",
             *(edge_label, edge_weight, edge_features),
         )
-        return cls(
-            **read_scipy(
-                as_list(matrices),
-                *names,
-                is_training=True,
-                labels=labels,
-                features=features,
-                directed=directed,
-            )
+        fields = read_scipy(
+            as_list(matrices),
+            *names,
+            is_training=True,
+            labels=labels,
+            features=features,
+            directed=directed,
         )
+        return cls(**fields, **read_graph_table(graph_features, len(fields["directed"])))
 
     @classmethod
     def from_edge_list(
@@ -274,6 +298,7 @@ class GraphReaders:
         edge_features: Hashable | list[Hashable] | None = None,
         graphs: Iterable[Hashable] | None = None,
         directed: bool = False,
+        graph_features: Any = None,
     ) -> Self:
         """Convert tables of edges and nodes, with a column that names the graph.
 
@@ -320,6 +345,10 @@ class GraphReaders:
         directed : bool, default=False
             Whether edges lead from their source to their target only.
 
+        graph_features : data frame, or array-like of shape (n_graphs, n_features), default=None
+            Numbers that belong to each graph as a whole. The index of a data frame, or of a
+            column of one, names the graphs; an array is in their order.
+
         Returns
         -------
         graphs : GraphSet
@@ -346,7 +375,7 @@ class GraphReaders:
             edge_weight=edge_weight,
             edge_features=edge_features,
         )
-        return cls(**read_edge_list(edges, nodes, columns, graphs, directed))
+        return cls(**read_edge_list(edges, nodes, columns, graphs, directed, graph_features))
 
     @classmethod
     def from_igraph(
@@ -357,6 +386,7 @@ class GraphReaders:
         edge_label: str | None = DEFAULT_EDGE_LABEL,
         edge_weight: str | None = None,
         edge_features: str | None = None,
+        graph_features: Any = None,
     ) -> Self:
         """Convert igraph graphs.
 
@@ -371,6 +401,10 @@ class GraphReaders:
 
         edge_label, edge_weight, edge_features : str or None, default="label", None and None
             Attributes of edges, as in :meth:`from_networkx`.
+
+        graph_features : str, list of str or None, default=None
+            Attribute of the graphs (``graph[name]``) with a number or a vector of numbers, or
+            several with a number each.
 
         Returns
         -------
@@ -387,7 +421,7 @@ class GraphReaders:
         GraphSet(n_graphs=1, n_nodes=4, n_labels=2)
         """
         names = _name(node_label, node_features, edge_label, edge_weight, edge_features)
-        return cls(**read_igraph(graphs, names))
+        return cls(**read_igraph(graphs, names, graph_features))
 
     @classmethod
     def from_rustworkx(
@@ -398,6 +432,7 @@ class GraphReaders:
         edge_label: Hashable | None = DEFAULT_EDGE_LABEL,
         edge_weight: Hashable | None = None,
         edge_features: Hashable | None = None,
+        graph_features: Any = None,
     ) -> Self:
         """Convert rustworkx graphs.
 
@@ -414,6 +449,10 @@ class GraphReaders:
 
         edge_label, edge_weight, edge_features : hashable or None, default="label", None and None
             Attributes of edges, as in :meth:`from_networkx`.
+
+        graph_features : hashable, list of hashable or None, default=None
+            Attribute of the graphs (``graph.attrs[name]``) with a number or a vector of numbers,
+            or several with a number each.
 
         Returns
         -------
@@ -432,7 +471,7 @@ class GraphReaders:
         array([2., 2.])
         """
         names = _name(node_label, node_features, edge_label, edge_weight, edge_features)
-        return cls(**read_rustworkx(graphs, names))
+        return cls(**read_rustworkx(graphs, names, graph_features))
 
     @classmethod
     def from_graphml(
@@ -443,6 +482,7 @@ class GraphReaders:
         edge_label: str | None = DEFAULT_EDGE_LABEL,
         edge_weight: str | None = None,
         edge_features: str | None = None,
+        graph_features: Any = None,
     ) -> Self:
         """Convert the GraphML files of a folder, one graph in each.
 
@@ -460,6 +500,9 @@ class GraphReaders:
         edge_label, edge_weight, edge_features : str or None, default="label", None and None
             Attributes of edges, as in :meth:`from_networkx`.
 
+        graph_features : str, list of str or None, default=None
+            Attribute of the graphs with a number, or several with a number each.
+
         Returns
         -------
         graphs : GraphSet
@@ -476,7 +519,7 @@ class GraphReaders:
         GraphSet(n_graphs=1, n_nodes=3)
         """
         files = find_graphml(folder)
-        names = (node_label, node_features, edge_label, edge_weight, edge_features)
+        names = (node_label, node_features, edge_label, edge_weight, edge_features, graph_features)
         return name_files(
             lambda graphs: cls.from_networkx(graphs, *names), [*map(read_graphml, files)], files
         )

@@ -11,13 +11,16 @@ import numpy as np
 
 from sklofi.graphs._arrays import GraphArrays, check_type
 from sklofi.graphs._attributes import MISSING
+from sklofi.graphs._graph_attributes import read_graph_features
 from sklofi.graphs._labels import DEFAULT_NODE_LABEL, sort_labels
 from sklofi.graphs._lists import as_list, check_not_single
 from sklofi.graphs._named_attributes import collect_attributes
 from sklofi.graphs._networkx import WEIGHT
 
 
-def read_rustworkx(X: Any, names: dict[str, Hashable | None]) -> dict[str, Any]:
+def read_rustworkx(
+    X: Any, names: dict[str, Hashable | None], graph_features: Any = None
+) -> dict[str, Any]:
     """Return the fields of a GraphSet of rustworkx graphs.
 
     `names` are those of the attributes to read, by parameter; None is not read.
@@ -47,7 +50,8 @@ def read_rustworkx(X: Any, names: dict[str, Hashable | None]) -> dict[str, Any]:
         lambda name: [data.get(name, MISSING) for data in links],
         lambda kind: sort_labels({*chain.from_iterable(nodes if kind == "node" else links)}),
     )
-    return arrays.build(names, **found)
+    attributes = [graph.attrs if isinstance(graph.attrs, dict) else {} for graph in graphs]
+    return arrays.build(names, **found) | read_graph_features(attributes, graph_features)
 
 
 def is_rustworkx(graph: Any) -> bool:

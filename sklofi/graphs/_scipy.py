@@ -28,6 +28,7 @@ def read_scipy(
     labels: Sequence[Any] | None = None,
     features: Sequence[Any] | None = None,
     directed: bool | None = None,
+    graph_features: Any = None,
 ) -> dict[str, Any]:
     """Return the fields of a GraphSet of adjacency matrices.
 
@@ -36,6 +37,12 @@ def read_scipy(
     """
     check_type(matrices, sp.issparse, "a scipy sparse matrix")
     _check_names(node_label, node_features, labels, features)
+    if graph_features is not None:
+        raise ValueError(
+            f"graph_features={show(graph_features)}, but a matrix has no attributes. Pass the"
+            " features of the graphs besides, with GraphSet.from_scipy(matrices,"
+            " graph_features=...)."
+        )
     names = {"edge_label": edge_label, "edge_weight": edge_weight, "edge_features": edge_features}
     is_read = {parameter: _is_read(parameter, name) for parameter, name in names.items()}
     entries = [_read_matrix(matrix, index) for index, matrix in enumerate(matrices)]

@@ -33,6 +33,7 @@ def warn_of_training(
     uses_features: bool = False,
     uses_edge_weights: bool = False,
     uses_edge_features: bool = False,
+    uses_graph_features: bool = False,
 ) -> None:
     """Warn of what an estimator does not use of training graphs, or may be misled by.
 
@@ -55,6 +56,9 @@ def warn_of_training(
 
     uses_edge_weights, uses_edge_features : bool, default=False
         Whether the estimator has the parameters `edge_weight` and `edge_features`.
+
+    uses_graph_features : bool, default=False
+        Whether the estimator uses features of graphs as a whole.
     """
     if not isinstance(X, GraphSet) and find_reader(X) is not read_networkx:
         # As a set that holds labels of edges, too. Its reader has warned of weights.
@@ -72,6 +76,8 @@ def warn_of_training(
             f" {show(graphs.node_features)}), only categorical node labels{alike}."
             " To silence this, pass GraphSet.from_networkx(graphs, node_features=None)."
         )
+    if not uses_graph_features:
+        _warn_of_unused_graph_features(graphs, owner)
     _warn_of_names(graphs, owner)
 
 
@@ -110,6 +116,16 @@ def _warn_of_unused_edge_features(graphs: GraphSet, owner: str) -> None:
             f"{owner} does not use the continuous edge features of X, which differ (attribute"
             f" {show(graphs.edge_features)}). To silence this, pass"
             " GraphSet.from_networkx(graphs, edge_features=None)."
+        )
+
+
+def _warn_of_unused_graph_features(graphs: GraphSet, owner: str) -> None:
+    vectors = graphs.graph_vectors
+    if vectors is not None and (vectors != vectors[:1]).any():
+        _warn(
+            f"{owner} does not use the graph features of X, which differ (attribute"
+            f" {show(graphs.graph_features)}). Networks and machines on counts do, such as LoFI and"
+            " FingerprintClassifier. To silence this, pass graphs.with_graph_features(None)."
         )
 
 

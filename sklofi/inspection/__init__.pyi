@@ -2,6 +2,7 @@ from ._attribution import mask_evidence as mask_evidence
 from ._attribution import node_attribution as node_attribution
 from ._attribution_display import AttributionDisplay as AttributionDisplay
 from ._edge_attribution import edge_attribution as edge_attribution
+from ._graph_importance import graph_feature_importance as graph_feature_importance
 from ._mask_display import MaskDisplay as MaskDisplay
 from ._masks import best_egonets as best_egonets
 from ._masks import mask_importance as mask_importance

@@ -24,6 +24,7 @@ from sklofi.graphs._input import as_graph_set
 from sklofi.inspection._fitted import check_mask, fitted_lofi, fitted_member
 from sklofi.inspection._quadrature import Floats, Integrals, Ints, integrate
 from sklofi.nn._count_matrix import CountMatrix
+from sklofi.nn._flat import beside
 from sklofi.nn._lofi_autograd import NUMBERS_IN_CACHE, standardize
 from sklofi.nn._lofi_network import LoFINetwork
 from sklofi.nn._related_egonets import RelatedEgonets
@@ -69,6 +70,11 @@ def node_attribution(
     in the number of nodes of a color, and is shared by these nodes; without nodes it is the
     intercept.
 
+    Features of a graph as a whole, such as a temperature, belong to no node. They keep their
+    values along the path, also in the baseline: the attributions sum to what the nodes add under
+    these conditions. What the features themselves are worth is the question of
+    :func:`graph_feature_importance`.
+
     How faithful this is beside other methods is in ``benchmarks/RESULTS.md``.
 
     Parameters
@@ -108,8 +114,8 @@ def node_attribution(
             explained in units of the target.
         outputs, baselines : ndarray of shape (n_graphs,)
             What is explained, for the graph and for the baseline: the graph without
-            nodes. With `pooling` "mean" or "max", which know no empty graphs, all its
-            egonets are empty instead.
+            nodes, with the same features of the graph as a whole. With `pooling` "mean" or
+            "max", which know no empty graphs, all its egonets are empty instead.
         residuals : ndarray of shape (n_graphs,)
             Outputs less baselines, less the sum of the attributions: what the numerical
             integral misses.
@@ -227,6 +233,11 @@ def mask_evidence(
     )
 
 
+def explain(module: LoFINetwork, batch: EgonetBatch, weight: Tensor, embedding: Tensor) -> Tensor:
+    """Return what is explained of graphs, by their pooled vectors, with their own features."""
+    return (weight * module.head(beside(embedding, batch.graph_features))).sum(dim=1)
+
+
 class Presence(ABC):
     """Parts of graphs that are there to a degree, and how outputs depend on it."""
 
@@ -266,14 +277,14 @@ class NodePresence(Presence):
         none = batch.x.new_zeros(len(batch.x))
         outputs = module.layer_outputs(batch.x, batch.egonets, presence=none)
         embedding = module.pool(outputs, batch.graphs, none if module.pooling == "sum" else None)
-        return (weight * module.head(embedding)).sum(dim=1), BESIDE_0
+        return explain(module, batch, weight, embedding), BESIDE_0
 
     def derive(
         self, module: LoFINetwork, batch: EgonetBatch, weight: Tensor, presence: Tensor
     ) -> tuple[Tensor, Sequence[Tensor]]:
         outputs = module.layer_outputs(batch.x, batch.egonets, presence=presence)
         embedding = module.pool(outputs, batch.graphs, presence)
-        explained = (weight * module.head(embedding)).sum(dim=1)
+        explained = explain(module, batch, weight, embedding)
         return explained, torch.autograd.grad(explained.sum(), presence)
 
 
@@ -300,7 +311,7 @@ class NodePresenceForMask(NodePresence):
                 there = torch.where(is_mask, for_mask[:, None], presence[:, None])
             outputs.append(module.layers[depth](x, egonets, there))
         embedding = module.pool(outputs, batch.graphs, presence)
-        explained = (weight * module.head(embedding)).sum(dim=1)
+        explained = explain(module, batch, weight, embedding)
         others, through_mask = torch.autograd.grad(explained.sum(), (presence, for_mask))
         return explained, (others + through_mask, through_mask)
 
@@ -359,6 +370,7 @@ def _add_counts(
     for graph, values in enumerate(of_nodes):
         attributions[graph] = attributions[graph] + share * values @ weight[graph]
     baselines = mean + weight @ counts.intercepts
+    baselines = baselines + (weight * counts.outputs_of_features(graphs)).sum(axis=1)
     outputs = mean + (weight * counts.outputs(graphs)).sum(axis=1)
     result["baselines"] = result["baselines"] + share * baselines
     result["outputs"] = result["outputs"] + share * outputs
@@ -441,7 +453,7 @@ def _explained(
     for batch in presence.prepare(batches):
         if columns is None:
             with torch.no_grad():
-                outputs = module(batch.x, batch.egonets, batch.graphs)
+                outputs = module(*batch.inputs)
                 explained = outputs.argmax(dim=1).cpu().numpy()
         else:
             explained = columns[first : first + len(batch)]

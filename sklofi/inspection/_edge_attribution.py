@@ -22,7 +22,7 @@ from sklofi.graphs._graph_set import GraphSet
 from sklofi.graphs._input import as_graph_set
 from sklofi.graphs._parallel import Groups
 from sklofi.graphs._segments import offsets_of, segments_of
-from sklofi.inspection._attribution import Presence, attribute
+from sklofi.inspection._attribution import Presence, attribute, explain
 from sklofi.inspection._fitted import fitted_lofi, told_apart
 from sklofi.nn._count_matrix import CountMatrix
 from sklofi.nn._lofi_autograd import standardize
@@ -262,6 +262,7 @@ class _EdgeBatch(EgonetBatch):
             copied.weight,
             self.shares.take_blocks(graphs, entries, edges),
             self.edges.take_blocks(graphs, numbers, edges),
+            graph_features=copied.graph_features,
         )
 
 
@@ -318,6 +319,7 @@ class EdgePresence(Presence):
             batch.weight,
             CountMatrix.from_scipy(shares).to(device),
             CountMatrix.from_scipy(in_graphs).to(device),
+            graph_features=batch.graph_features,
         )
 
     def parts(self, batch: EgonetBatch) -> CountMatrix:
@@ -357,7 +359,7 @@ class EdgePresence(Presence):
             if depth < len(between):
                 x = standardize(outputs[-1], between[depth])
         embedding = module.pool(outputs, batch.graphs)
-        return (weight * module.head(embedding)).sum(dim=1)
+        return explain(module, batch, weight, embedding)
 
 
 def _members(egonets: CountMatrix | RelatedEgonets) -> CountMatrix:

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklofi._lofi import BaseLoFI
 from sklofi.egonets._members import Relations
 from sklofi.graphs._graph_set import GraphSet
+from sklofi.training._estimator import NetworkEstimator
 
 
 def fitted_lofi(estimator: Any) -> BaseLoFI:
@@ -34,18 +35,33 @@ def fitted_lofi(estimator: Any) -> BaseLoFI:
     TypeError
         If there is no LoFI estimator.
     """
-    if isinstance(estimator, type):
-        raise TypeError(f"{estimator.__name__} is a class; pass a fitted estimator.")
-    check_is_fitted(estimator)
-    if hasattr(estimator, "best_score_") and not hasattr(estimator, "best_estimator_"):
-        raise TypeError("The search has kept no estimator; search with refit=True.")
-    found = getattr(estimator, "best_estimator_", estimator)
+    found = _find_fitted(estimator)
     if not isinstance(found, BaseLoFI):
         raise TypeError(
             f"Only LoFI estimators can be looked into this way, got {type(found).__name__};"
             " of a pipeline, pass the step that is one."
         )
     return found
+
+
+def fitted_network(estimator: Any) -> NetworkEstimator:
+    """Return a fitted estimator that trains networks, or the one that a fitted search has found."""
+    found = _find_fitted(estimator)
+    if not isinstance(found, NetworkEstimator):
+        raise TypeError(
+            f"Only networks have losses epoch by epoch, got {type(found).__name__}; of a pipeline,"
+            " pass the step that is one."
+        )
+    return found
+
+
+def _find_fitted(estimator: Any) -> Any:
+    if isinstance(estimator, type):
+        raise TypeError(f"{estimator.__name__} is a class; pass a fitted estimator.")
+    check_is_fitted(estimator)
+    if hasattr(estimator, "best_score_") and not hasattr(estimator, "best_estimator_"):
+        raise TypeError("The search has kept no estimator; search with refit=True.")
+    return getattr(estimator, "best_estimator_", estimator)
 
 
 def fitted_member(estimator: Any) -> BaseLoFI:

@@ -22,6 +22,7 @@ from sklofi.egonets._colors import node_colors
 from sklofi.graphs._input import as_graph_set, original_graphs
 from sklofi.graphs._segments import segments_of
 from sklofi.inspection._fitted import check_mask, fitted_member, told_apart
+from sklofi.nn._flat import beside
 from sklofi.training._egonet_batches import EgonetBatch
 from sklofi.training._net import value_losses
 
@@ -111,7 +112,8 @@ def mask_importance(
         for batch, _ in estimator.net_.get_iterator(dataset):
             batch = batch.to(estimator.net_.device)
             outputs = module.layer_outputs(batch.x, batch.egonets)
-            full.append(module.head(module.pool(outputs, batch.graphs)).cpu())
+            embedding = module.pool(outputs, batch.graphs)
+            full.append(module.head(beside(embedding, batch.graph_features)).cpu())
             without.append(_outputs_without(module, batch, outputs, layers).cpu())
     outputs, ablated = torch.cat(full), torch.cat(without, dim=1)
 
@@ -168,7 +170,7 @@ def _outputs_without(module: Any, batch: EgonetBatch, outputs: list[Tensor], lay
             z[:, mask] = 0
             above = module.layer_outputs(z, batch.egonets, first_layer=depth + 1)
             embedding = module.pool([*outputs[:depth], z, *above], batch.graphs)
-            changed.append(module.head(embedding))
+            changed.append(module.head(beside(embedding, batch.graph_features)))
     return torch.stack(changed)
 
 

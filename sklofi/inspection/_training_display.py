@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sklofi._plotting import STRONG, import_pyplot
-from sklofi.inspection._fitted import fitted_lofi
+from sklofi.inspection._fitted import fitted_network
 
 
 class TrainingDisplay:
@@ -17,10 +17,10 @@ class TrainingDisplay:
 
     Parameters
     ----------
-    train_loss : array-like of shape (n_epochs,)
-        Mean training loss of each epoch.
+    train_loss : array-like of shape (n_epochs,), or list of these
+        Mean training loss of each epoch; of several networks, a curve for each.
 
-    valid_loss : array-like of shape (n_epochs,), default=None
+    valid_loss : array-like of shape (n_epochs,), or list of these, default=None
         Validation loss after each epoch, NaN where there was no validation part.
 
     Attributes
@@ -48,12 +48,12 @@ class TrainingDisplay:
 
     @classmethod
     def from_estimator(cls, estimator: Any, *, ax: Any = None) -> TrainingDisplay:
-        """Draw the losses of a fitted estimator.
+        """Draw the losses of a fitted estimator, of each network if it has several.
 
         Parameters
         ----------
-        estimator : LoFIClassifier, LoFIRegressor, or a fitted search for one
-            The fitted estimator.
+        estimator : estimator that trains networks, or a fitted search for one
+            The fitted estimator: LoFI, one of its peers, or one of your own.
 
         ax : matplotlib Axes, default=None
             Where to draw; by default on a new figure.
@@ -63,10 +63,10 @@ class TrainingDisplay:
         display : TrainingDisplay
             The display, which holds the figure.
         """
-        history = fitted_lofi(estimator).history_
-        valid_loss = [epoch.get("valid_loss", np.nan) for epoch in history]
-        has_validation = not np.isnan(valid_loss).all()
-        return cls(history[:, "train_loss"], valid_loss if has_validation else None).plot(ax=ax)
+        histories = [member.history_ for member in fitted_network(estimator).members_]
+        train = [history[:, "train_loss"] for history in histories]
+        valid = [[row.get("valid_loss", np.nan) for row in history] for history in histories]
+        return cls(train, valid).plot(ax=ax)
 
     def plot(self, *, ax: Any = None) -> TrainingDisplay:
         """Draw the losses.
@@ -84,22 +84,49 @@ class TrainingDisplay:
         plt = import_pyplot("TrainingDisplay")
         if ax is None:
             _, ax = plt.subplots(figsize=(6, 3.6), layout="constrained")
-        epochs = np.arange(1, 1 + len(self.train_loss))
-        ax.plot(epochs, self.train_loss, label="training", color="0.5")
-        if self.valid_loss is not None:
-            ax.plot(epochs, self.valid_loss, label="validation", color=STRONG)
-            best = int(np.nanargmin(self.valid_loss))
-            ax.plot(epochs[best], self.valid_loss[best], "o", color=STRONG)
-            ax.axvline(epochs[best], color=STRONG, lw=0.8, ls=":")
-            ax.annotate(
-                f" lowest after epoch {epochs[best]}",
-                (epochs[best], 0.97),
-                xycoords=("data", "axes fraction"),
-                va="top",
-                ha="left" if best < len(epochs) / 2 else "right",
-                fontsize="small",
-            )
+        train, valid = _curves(self.train_loss), _curves(self.valid_loss)
+        for label, color, curves in (("training", "0.5", train), ("validation", STRONG, valid)):
+            for i, losses in enumerate(curves):
+                ax.plot(
+                    np.arange(1, 1 + len(losses)),
+                    losses,
+                    label=None if i else label,
+                    color=color,
+                    alpha=1 if len(train) == 1 else 0.5,
+                )
+        _mark_lowest(ax, valid)
         ax.set(xlabel="epoch", ylabel="loss", yscale="log")
         ax.legend(loc="lower left")
         self.figure_, self.ax_ = ax.figure, ax
         return self
+
+
+def _curves(losses: Any) -> list[Any]:
+    """Return the losses of one network, or of several, as a list of curves that can be drawn."""
+    if losses is None:
+        return []
+    curves = [losses] if np.ndim(losses[0]) == 0 else losses
+    return [curve for curve in curves if not np.isnan(curve).all()]
+
+
+def _mark_lowest(ax: Any, curves: list[Any]) -> None:
+    """Mark the lowest point of each curve, and say after which epochs they are."""
+    if not curves:
+        return
+    lowest = [int(np.nanargmin(losses)) for losses in curves]
+    for losses, best in zip(curves, lowest, strict=True):
+        ax.plot(1 + best, losses[best], "o", color=STRONG)
+    first, last = 1 + min(lowest), 1 + max(lowest)
+    if first == last:
+        ax.axvline(first, color=STRONG, lw=0.8, ls=":")
+        text = f" lowest after epoch {first}"
+    else:
+        text = f" lowest after epochs {first} to {last}"
+    ax.annotate(
+        text,
+        (first, 0.97),
+        xycoords=("data", "axes fraction"),
+        va="top",
+        ha="left" if first <= max(map(len, curves)) / 2 else "right",
+        fontsize="small",
+    )

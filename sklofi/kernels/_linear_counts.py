@@ -14,6 +14,7 @@ from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression, Ridge
 
+from sklofi._graph_features import GraphEncoder
 from sklofi._storage import CHECKS
 from sklofi.graphs._graph_set import GraphSet
 from sklofi.graphs._segments import offsets_of
@@ -35,6 +36,9 @@ MAX_ITER = 100
 TOLERANCE = 1e-5
 
 
+# What errors call the machine, which is a part of an estimator.
+OWNER = "the machine on counts"
+
 # Log-odds of a class that no graph has.
 ABSENT = -10.0
 
@@ -51,8 +55,9 @@ class LinearCounts:
     vectorizer: WLVectorizer
     scale: float  # what counts are divided by
     strength: float  # the larger, the weaker the regularization
-    coefficients: Floats = field(repr=False)  # (n_features, n_outputs)
+    coefficients: Floats = field(repr=False)  # (n_features, n_outputs): counts, graph features
     intercepts: Floats = field(repr=False)  # (n_outputs,)
+    graph_encoder: GraphEncoder | None = None  # of graph features that stand beside the counts
 
     @classmethod
     def fit(
@@ -64,6 +69,7 @@ class LinearCounts:
         weight: Floats,
         splits: Sequence[Split],
         loss: Callable[[Floats], float],
+        graph_encoder: GraphEncoder | None = None,
     ) -> tuple[Self, Floats]:
         """Fit to all graphs, with the strength that has the least loss on held-out graphs.
 
@@ -91,6 +97,9 @@ class LinearCounts:
         loss : callable
             The loss of the outputs for all held-out graphs, split by split.
 
+        graph_encoder : GraphEncoder, default=None
+            The encoder of the features of graphs as a whole, if they are to be learned from.
+
         Returns
         -------
         counts : LinearCounts
@@ -101,11 +110,12 @@ class LinearCounts:
         features = vectorizer.fit_graphs(graphs)
         # Rows have a norm of about one, so that strengths mean the same for all sets.
         scale = float(np.sqrt(features.power(2).sum(axis=1).mean())) or 1.0
-        features = features / scale
+        features = beside_counts(features / scale, graphs, graph_encoder)
         paths = []
         for rows, held_out in splits:
             if isinstance(held_out, GraphSet):
                 others = vectorizer.count_graphs(held_out) / scale
+                others = beside_counts(others, held_out, graph_encoder)
             else:
                 others = features[held_out]
             machines = _fit_path(features[rows], target[rows], n_outputs, weight[rows], STRENGTHS)
@@ -114,7 +124,8 @@ class LinearCounts:
         best = int(np.argmin([loss(outputs) for outputs in candidates]))
         # Along the same path, so that it is as close to its optimum as those that were held out.
         *_, machine = _fit_path(features, target, n_outputs, weight, STRENGTHS[: best + 1])
-        return cls(vectorizer, scale, STRENGTHS[best], *machine), candidates[best]
+        counts = cls(vectorizer, scale, STRENGTHS[best], *machine, graph_encoder)
+        return counts, candidates[best]
 
     def outputs(self, graphs: GraphSet) -> Floats:
         """Return the outputs for graphs.
@@ -130,11 +141,31 @@ class LinearCounts:
             Logits, or values of standardized targets.
         """
         counts = self.vectorizer.count_graphs(graphs) / self.scale
-        outputs: Floats = counts @ self.coefficients + self.intercepts
+        features = beside_counts(counts, graphs, self.graph_encoder)
+        outputs: Floats = features @ self.coefficients + self.intercepts
+        return outputs
+
+    def outputs_of_features(self, graphs: GraphSet) -> Floats:
+        """Return what the features of graphs as a whole add to the outputs.
+
+        Parameters
+        ----------
+        graphs : GraphSet
+            Graphs.
+
+        Returns
+        -------
+        outputs : ndarray of shape (n_graphs, n_outputs)
+            Zeros if there are no such features.
+        """
+        if self.graph_encoder is None:
+            return np.zeros((len(graphs), len(self.intercepts)))
+        coefficients = self.coefficients[len(self.coefficients) - self.graph_encoder.n_columns :]
+        outputs: Floats = self.graph_encoder.encode(graphs, OWNER) @ coefficients
         return outputs
 
     def contributions(self, graphs: GraphSet) -> Floats:
-        """Share out the outputs for graphs, less the intercepts, among their nodes.
+        """Share out the outputs for graphs among their nodes.
 
         What a color adds to the output of a graph is shared equally by the nodes that have it.
 
@@ -146,7 +177,8 @@ class LinearCounts:
         Returns
         -------
         contributions : ndarray of shape (n_nodes, n_outputs)
-            They sum to the outputs less the intercepts, graph by graph.
+            They sum to the outputs less the intercepts and what graph features add, graph by
+            graph.
         """
         vectorizer, n_outputs = self.vectorizer, len(self.intercepts)
         largest: Any = vectorizer._largest
@@ -168,6 +200,18 @@ class LinearCounts:
             contributions[nodes] += values[which.reshape(-1)]
             first += int(n_known)
         return contributions / self.scale
+
+
+def beside_counts(
+    counts: sp.csr_array, graphs: GraphSet, encoder: GraphEncoder | None, owner: str = OWNER
+) -> sp.csr_array:
+    """Return counts with the standardized features of graphs in further columns, if any."""
+    if encoder is None:
+        return counts
+    features = encoder.encode(graphs, owner)
+    if encoder.n_columns == 0:
+        return counts
+    return sp.csr_array(sp.hstack([counts, sp.csr_array(features)], format="csr"))
 
 
 def _fit_path(
@@ -278,7 +322,10 @@ def _merge_equal_columns(
 
 def _check(counts: LinearCounts) -> None:
     """Check that what was read from a file fits together."""
+    if not isinstance(counts.graph_encoder, GraphEncoder | None):
+        raise TypeError("the features of graphs are not described")
     n_features = counts.vectorizer.n_features_out_
+    n_features += 0 if counts.graph_encoder is None else counts.graph_encoder.n_columns
     coefficients, intercepts = counts.coefficients, counts.intercepts
     if (
         type(counts.vectorizer) is not WLVectorizer

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterator
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,6 +26,7 @@ from sklofi._memory import is_too_large, memory_size
 from sklofi._parameters import (
     NOT_NEGATIVE,
     POSITIVE,
+    SEARCHED_C,
     ReadsEdgeLabels,
     WeighsClasses,
     choice,
@@ -33,7 +35,7 @@ from sklofi._parameters import (
     parameter,
 )
 from sklofi._storage import CHECKS
-from sklofi._validation import TrainingData, weights_of_classes
+from sklofi._validation import TrainingData, weights_of_classes, weights_of_labels
 from sklofi.graphs._graph_set import GraphSet
 from sklofi.graphs._input import as_graph_set, original_graphs
 from sklofi.graphs._warnings import warn_of_training
@@ -44,7 +46,13 @@ from sklofi.kernels._gram import (
     fit_kernel,
     linear_kernel,
 )
-from sklofi.kernels._machine import GraphMachine, MachineClassifier, MachineRegressor
+from sklofi.kernels._machine import (
+    Column,
+    GraphMachine,
+    MachineClassifier,
+    MachineRegressor,
+    OneClass,
+)
 from sklofi.kernels._random_walk import RandomWalkKernel, RandomWalkVectorizer
 from sklofi.kernels._shortest_path import ShortestPathVectorizer
 from sklofi.kernels._vectorizer import GraphVectorizer
@@ -153,21 +161,27 @@ class BaseKernelMachine(ReadsEdgeLabels, GraphMachine):
         default=None,
     )
 
+    _search_space: ClassVar[dict[str, list[Any]]] = {
+        "kernel": ["wl", "wl-oa", "shortest-path"],
+        "n_iter": [1, 2, 3, 4, 5, 6],
+        "C": SEARCHED_C,
+        "epsilon": [0.01, 0.03, 0.1, 0.3],
+    }
     _fitted_attributes: ClassVar[dict[str, tuple[str, str]]] = {
         "kernel_": ("object", "The kernel that was fitted."),
         "solver_": ("str", '"gram" or "linear".'),
         "svm_": (
             "object",
             """The machine of :mod:`sklearn.svm` that was fitted, by a regressor to the
-            standardized target.""",
+            standardized target; a list of one for each column of y if there are several.""",
         ),
     }
     _set_last = "svm_"
-    _absent_from_files: ClassVar[dict[str, Any]] = {"edge_label": None}
+    _absent_from_files: ClassVar[dict[str, Any]] = {"edge_label": None, "_rows": None}
     _saved_classes = (
         *(WLVectorizer, VertexHistogramVectorizer, ShortestPathVectorizer, RandomWalkVectorizer),
         *(RandomWalkKernel, GraphSet, SVC, SVR, LinearSVC, LinearSVR),
-        *(CalibratedClassifierCV, _CalibratedClassifier, _SigmoidCalibration),
+        *(CalibratedClassifierCV, _CalibratedClassifier, _SigmoidCalibration, OneClass),
     )
 
     @abstractmethod
@@ -183,9 +197,18 @@ class BaseKernelMachine(ReadsEdgeLabels, GraphMachine):
         }
 
     def _fit_machine(self, X: Any, data: TrainingData) -> None:
+        columns = self._columns(data)
         inputs = self._fit_kernel(X, data.graphs)
-        self._check_weights(data.weight)
-        self.svm_ = self._fit_svm(inputs, data)
+        for column in columns:
+            self._check_weights(column.weight)
+        # Of a table, the training graphs whose kernel values each machine takes.
+        by_values = self._target_shape and self.solver_ == "gram"
+        self._rows = [column.rows for column in columns] if by_values else None
+        self._keep(self._fit_columns(columns, partial(self._fit_svm, inputs)))
+
+    def _keep(self, machines: Any) -> None:
+        """Keep the machine, or a list of one for each column."""
+        self.svm_ = machines
 
     def _fit_kernel(self, X: Any, graphs: GraphSet) -> Any:
         """Fit the kernel, and return what the machine learns from: kernel values or features."""
@@ -285,12 +308,38 @@ class BaseKernelMachine(ReadsEdgeLabels, GraphMachine):
                 " the linear solver may never end. Scale sample_weight up, or use a larger C."
             )
 
-    def _fit_svm(self, inputs: Any, data: TrainingData) -> Any:
+    def _fit_svm(self, inputs: Any, column: Column) -> Any:
         """Return the machine, fitted to kernel values or features."""
-        return self._make_machine().fit(inputs, data.y, sample_weight=data.weight)
+        if column.rows is not None:
+            inputs = inputs[column.rows]
+            inputs = inputs[:, column.rows] if self.solver_ == "gram" else inputs
+        return self._fit_to(inputs, column)
+
+    def _fit_to(self, inputs: Any, column: Column) -> Any:
+        """Return the machine, fitted to the kernel values or features of its graphs."""
+        return self._make_machine().fit(inputs, column.y, sample_weight=column.weight)
 
     def _fitted_machine(self, method: str) -> Any:
         return self.svm_
+
+    def _inputs_of(self, inputs: Any, column: int) -> Any:
+        rows = None if self._rows is None else self._rows[column]
+        return inputs if rows is None else inputs[:, rows]
+
+    def _feature_map(self) -> GraphVectorizer:
+        if isinstance(self.kernel_, GraphVectorizer):
+            return self.kernel_
+        raise AttributeError(
+            f"{type(self).__name__} has no names of features, because its kernel counts nothing."
+        )
+
+    def _linear_machines(self) -> tuple[NDArray[np.float64], Any]:
+        if self.solver_ != "linear":
+            raise AttributeError(
+                f'{type(self).__name__} has coef_ and intercept_ with solver="linear" only, not'
+                " with a kernel matrix."
+            )
+        return np.ones(self._feature_map().n_features_out_), self.svm_
 
     def _inputs(self, X: Any) -> Iterator[Any]:
         graphs = as_graph_set(X, **self._reading())
@@ -318,6 +367,9 @@ class BaseKernelMachine(ReadsEdgeLabels, GraphMachine):
     def _check_loaded(self) -> None:
         if self._features is not None and self._features.shape[1] > self._features.nnz:
             raise ValueError("the features have columns that no training graph has")
+        if isinstance(self.svm_, list) and self.solver_ == "gram":
+            if type(self._rows) is not list or len(self._rows) != len(self.svm_):
+                raise ValueError("the training graphs of the columns are not there")
 
 
 class GraphKernelSVC(MachineClassifier, WeighsClasses, BaseKernelMachine):
@@ -351,6 +403,8 @@ class GraphKernelSVC(MachineClassifier, WeighsClasses, BaseKernelMachine):
 
     def _learn_target(self, data: TrainingData) -> TrainingData:
         data = super()._learn_target(data)
+        if data.y.ndim == 2:  # weighted column by column
+            return data
         by_class = weights_of_classes(self.class_weight, self.classes_, data.y, data.weight)
         weight = data.weight * by_class[np.searchsorted(self.classes_, data.y)]
         data = data._replace(weight=weight)
@@ -358,35 +412,45 @@ class GraphKernelSVC(MachineClassifier, WeighsClasses, BaseKernelMachine):
             return super()._learn_target(data.take(np.flatnonzero(weight)))
         return data
 
-    def _fit_machine(self, X: Any, data: TrainingData) -> None:
-        self._check_calibration(data.y)  # before the kernel, which may take long
-        super()._fit_machine(X, data)
+    def _columns(self, data: TrainingData) -> list[Column]:
+        columns = super()._columns(data)
+        if data.y.ndim == 2:
+            weights = weights_of_labels(self.class_weight, data.y, data.weight)
+            columns = list(map(_weigh_classes, columns, weights))
+            for number, column in enumerate(columns):
+                if len(column.y) == 0:
+                    raise ValueError(
+                        f"class_weight is zero for all graphs whose label is known in column"
+                        f" {number} of y."
+                    )
+        if self.probability:  # before the kernel, which may take long
+            for number, column in enumerate(columns):
+                self._check_calibration(column.y, f" in column {number} of y" * (data.y.ndim - 1))
+        return columns
 
-    def _fit_svm(self, inputs: Any, data: TrainingData) -> Any:
-        self._calibrated: Any = None
+    def _fit_to(self, inputs: Any, column: Column) -> Any:
         if not self.probability:
-            return super()._fit_svm(inputs, data)
+            return super()._fit_to(inputs, column)
         # Shuffled, because many sets are sorted by class or by something that matters.
-        n_folds = min(CALIBRATION_FOLDS, self._class_sizes(data.y).min())
+        n_folds = min(CALIBRATION_FOLDS, np.unique(column.y, return_counts=True)[1].min())
         folds = StratifiedKFold(n_folds, shuffle=True, random_state=self.random_state)
         calibrated = CalibratedClassifierCV(self._make_machine(), ensemble=False, cv=folds)
         # Weights reach the machine whether or not the user lets scikit-learn route metadata.
         with config_context(enable_metadata_routing=False):
-            calibrated.fit(inputs, data.y, sample_weight=data.weight)
+            calibrated.fit(inputs, column.y, sample_weight=column.weight)
         calibrated.cv = None  # the folds are no longer needed, so they are not saved
-        self._calibrated = calibrated
-        return calibrated.calibrated_classifiers_[0].estimator
+        return calibrated
 
-    def _class_sizes(self, y: NDArray[Any]) -> NDArray[np.int64]:
-        return np.bincount(np.searchsorted(self.classes_, y))
+    def _keep(self, machines: Any) -> None:
+        self._calibrated: Any = machines if self.probability else None
+        super()._keep(_without_calibration(machines) if self.probability else machines)
 
-    def _check_calibration(self, y: NDArray[Any]) -> None:
-        sizes = self._class_sizes(y)
-        if self.probability and sizes.min() < 2:
-            rare = self.classes_.tolist()[sizes.argmin()]
+    def _check_calibration(self, y: NDArray[Any], where: str) -> None:
+        classes, sizes = np.unique(y, return_counts=True)
+        if len(classes) > 1 and sizes.min() < 2:
             raise ValueError(
                 f"probability=True needs at least 2 graphs of each class to calibrate on, but"
-                f" there is only one of class {rare!r}."
+                f" there is only one of class {classes.tolist()[sizes.argmin()]!r}{where}."
             )
 
     def _lacks(self, method: str) -> str | None:
@@ -405,7 +469,7 @@ class GraphKernelSVC(MachineClassifier, WeighsClasses, BaseKernelMachine):
     def _set_fitted_state(self, state: dict[str, Any]) -> None:
         super()._set_fitted_state(state)
         if getattr(self, "_calibrated", None) is not None:
-            self.svm_ = self._calibrated.calibrated_classifiers_[0].estimator
+            self.svm_ = _without_calibration(self._calibrated)
 
     def _make_machine(self) -> Any:
         if self.solver_ == "gram":
@@ -457,6 +521,22 @@ class GraphKernelSVR(MachineRegressor, BaseKernelMachine):
             max_iter=LINEAR_ITERATIONS if self.max_iter == -1 else self.max_iter,
             random_state=self.random_state,
         )
+
+
+def _weigh_classes(column: Column, weights: NDArray[np.float64]) -> Column:
+    """Return the targets of a label with the weights of its classes, without weights of zero."""
+    weight = column.weight * weights[column.y]
+    some = None if weight.all() else np.flatnonzero(weight)
+    return column._replace(weight=weight).take(some)
+
+
+def _without_calibration(calibrated: Any) -> Any:
+    """Return the machine within, or those of a list."""
+    if isinstance(calibrated, list):
+        return list(map(_without_calibration, calibrated))
+    if isinstance(calibrated, OneClass):
+        return calibrated
+    return calibrated.calibrated_classifiers_[0].estimator
 
 
 def _check_svm(svm: Any) -> None:

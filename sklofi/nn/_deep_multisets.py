@@ -21,6 +21,9 @@ class DeepMultisets(StackedNetwork):
     n_features, n_outputs : int
         Width of nodes and of outputs.
 
+    n_graph_features : int, default=0
+        Number of features of each graph, which the head is given beside its vector.
+
     n_layers : int, default=1
         Layers over nodes.
 
@@ -54,13 +57,14 @@ class DeepMultisets(StackedNetwork):
         n_features: int,
         n_outputs: int,
         *,
+        n_graph_features: int = 0,
         n_layers: int = 1,
         n_hidden: int = 128,
         dropout: float = 0.0,
         pooling: str = "sum",
     ) -> None:
         layers = [nn.Linear(*width) for width in widths(n_features, n_hidden, n_layers)]
-        output = Perceptron(n_hidden, n_hidden, n_outputs, dropout)
+        output = Perceptron(n_hidden + n_graph_features, n_hidden, n_outputs, dropout)
         super().__init__(layers, output, dropout=dropout, pooling=pooling)
         self.numbers_per_node = 3 * n_layers * n_hidden
 

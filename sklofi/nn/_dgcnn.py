@@ -50,6 +50,8 @@ class DGCNN(PyGNetwork):
         Number of features of a node.
     n_outputs : int
         Number of classes or targets.
+    n_graph_features : int, default=0
+        Number of features of each graph, which the head is given beside its vector.
     n_layers : int, default=3
         Number of graph convolutions, without the last one of a single channel.
     n_hidden : int, default=32
@@ -84,6 +86,7 @@ class DGCNN(PyGNetwork):
         n_features: int,
         n_outputs: int,
         *,
+        n_graph_features: int = 0,
         n_layers: int = 3,
         n_hidden: int = 32,
         n_sorted: int = 30,
@@ -102,7 +105,9 @@ class DGCNN(PyGNetwork):
         self.layers = nn.ModuleList(nn.Linear(*shape) for shape in pairwise(widths))
         self.row = nn.Linear(n_described, N_CHANNELS[0])
         self.window = Convolution(*N_CHANNELS, WINDOW)
-        self.output = Perceptron(N_CHANNELS[1] * n_windows, n_dense, n_outputs, dropout)
+        self.output = Perceptron(
+            N_CHANNELS[1] * n_windows + n_graph_features, n_dense, n_outputs, dropout
+        )
         # Double precision counts twice.
         self.numbers_per_node = 7 * n_described + 2 * n_features
         self.numbers_per_graph = self.n_sorted * (n_described + 3 * N_CHANNELS[0] + N_CHANNELS[1])

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from sklofi.nn._flat import FlatGraphs, Outputs, Perceptron, pool
+from sklofi.nn._flat import FlatGraphs, Outputs, Perceptron, beside, pool
 from sklofi.nn._norm import Norm
 from sklofi.nn._pyg import PyGNetwork
 
@@ -51,6 +51,8 @@ class DiffPool(PyGNetwork):
         Number of features of a node.
     n_outputs : int
         Number of classes or targets.
+    n_graph_features : int, default=0
+        Number of features of each graph, which the head is given beside its vector.
     n_layers : int, default=3
         Number of layers of each stack; all but the last with ReLU and batch normalization. The
         outputs of all layers are put side by side.
@@ -96,6 +98,7 @@ class DiffPool(PyGNetwork):
         n_features: int,
         n_outputs: int,
         *,
+        n_graph_features: int = 0,
         n_layers: int = 3,
         n_hidden: int = 64,
         n_last: int = 128,
@@ -126,7 +129,9 @@ class DiffPool(PyGNetwork):
             n_inputs, convolution = n_described, DenseSAGEConv
             n_assigned = ceil(cluster_ratio * n_assigned)
         self.describers.append(SageStack(convolution, [n_inputs, *hidden, n_last]))
-        self.output = Perceptron((n_poolings + 1) * n_described, n_dense, n_outputs, dropout)
+        self.output = Perceptron(
+            (n_poolings + 1) * n_described + n_graph_features, n_dense, n_outputs, dropout
+        )
         # Stacks keep inputs, means over neighbors and results of layers, for nodes and for
         # clusters, of which a graph has hardly more than nodes.
         self.numbers_per_node = 2 * n_features + 12 * n_described + 8 * n_clusters
@@ -149,7 +154,7 @@ class DiffPool(PyGNetwork):
             Logits of classes, or values of regression; in training a tuple of them and the penalty.
         """
         embedding, penalty = self.levels(graphs)
-        outputs = self.head(embedding, generator)
+        outputs = self.head(beside(embedding, graphs.graph_features), generator)
         return (outputs, self.penalty * penalty) if self.training else outputs
 
     def embed(self, graphs: FlatGraphs, generator: torch.Generator | None = None) -> Tensor:
@@ -165,7 +170,7 @@ class DiffPool(PyGNetwork):
 
         Returns
         -------
-        embedding : Tensor of shape (n_graphs, n_embedding)
+        embedding : Tensor of shape (n_graphs, n_embedding - n_graph_features)
             Vectors of graphs.
 
         penalty : Tensor of shape ()

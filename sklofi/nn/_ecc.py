@@ -94,6 +94,9 @@ class ECC(StackedNetwork):
     n_edge_features : int, default=1
         Width of edges.
 
+    n_graph_features : int, default=0
+        Number of features of each graph, which the head is given beside its vector.
+
     n_layers : int, default=3
         Number of convolutions.
 
@@ -130,6 +133,7 @@ class ECC(StackedNetwork):
         n_outputs: int,
         *,
         n_edge_features: int = 1,
+        n_graph_features: int = 0,
         n_layers: int = 3,
         n_hidden: int = 32,
         n_edge_hidden: int = 16,
@@ -140,7 +144,7 @@ class ECC(StackedNetwork):
             ECCLayer(*width, n_edge_features, n_edge_hidden)
             for width in widths(n_features, n_hidden, n_layers)
         ]
-        output = Perceptron(n_hidden, n_hidden, n_outputs, dropout)
+        output = Perceptron(n_hidden + n_graph_features, n_hidden, n_outputs, dropout)
         super().__init__(layers, output, dropout=dropout, pooling=pooling)
         self.n_edge_features = n_edge_features
         n_filtered = (min(n_edge_features, n_edge_hidden) + 1) * n_hidden

@@ -55,6 +55,9 @@ class FlatGraphs:
     edge_weight : Tensor of shape (n_edges,), default=None
         The weight of each edge, for networks that use it; by default there are none.
 
+    graph_features : Tensor of shape (n_graphs, n_graph_features), default=None
+        Features of the graphs as a whole, which the head is given; by default there are none.
+
     Examples
     --------
     >>> import torch
@@ -73,6 +76,7 @@ class FlatGraphs:
     edge_kinds: Tensor | None = None  # (n_edges,): rows of edge_features
     weight: Tensor | None = None  # (n_graphs,): how much each graph counts; None: all the same
     edge_weight: Tensor | None = None  # (n_edges,): None if edges have no weights, or not to use
+    graph_features: Tensor | None = None  # (n_graphs, n_graph_features)
 
     def node_weight(self) -> Tensor | None:
         """Return how much each node counts: as much as its graph.
@@ -123,6 +127,7 @@ class FlatGraphs:
             None if self.edge_kinds is None else self.edge_kinds.to(device),
             None if self.weight is None else self.weight.to(device),
             None if self.edge_weight is None else self.edge_weight.to(device),
+            None if self.graph_features is None else self.graph_features.to(device),
         )
 
 
@@ -192,6 +197,13 @@ def pool(x: Tensor, graphs: FlatGraphs, how: str = "sum") -> Tensor:
     return total / sizes[:, None].to(x.dtype)
 
 
+def beside(embedding: Tensor, graph_features: Tensor | None) -> Tensor:
+    """Return the vectors of graphs with the features of the graphs beside them, if any."""
+    if graph_features is None:
+        return embedding
+    return torch.cat([embedding, graph_features.to(embedding.dtype)], dim=1)
+
+
 class Perceptron(nn.Module):
     """Two linear maps with a ReLU, and dropout between them.
 
@@ -248,6 +260,10 @@ class FlatNetwork(nn.Module):
     each member of an egonet of the attribute `radius`): about how many numbers a pass keeps.
     They decide whether there is memory for a batch.
 
+    A network with the keyword argument ``n_graph_features=0`` is also given the features of graphs
+    as a whole, where they have some: `n_graph_features` columns, which stand beside what `embed`
+    returns in the input of the head. The head has to be so much wider.
+
     Randomness comes from the generator that is passed along, never from torch's own;
     initial values are those of :meth:`reset_parameters`, whatever the layers did.
 
@@ -280,7 +296,7 @@ class FlatNetwork(nn.Module):
         super().__init__()
 
     def embed(self, graphs: FlatGraphs, generator: torch.Generator | None = None) -> Tensor:
-        """Return the vectors of graphs, the input of the head.
+        """Return the vectors of graphs, without features that graphs have as a whole.
 
         Parameters
         ----------
@@ -292,10 +308,35 @@ class FlatNetwork(nn.Module):
 
         Returns
         -------
-        embedding : Tensor of shape (n_graphs, n_embedding)
+        embedding : Tensor of shape (n_graphs, n_embedding - n_graph_features)
             Vectors of graphs.
         """
         raise TypeError(f"{type(self).__name__} has no embed.")
+
+    def head_input(self, graphs: FlatGraphs, generator: torch.Generator | None = None) -> Tensor:
+        """Return what the head sees: the vectors of graphs, and their features beside them.
+
+        Parameters
+        ----------
+        graphs : FlatGraphs
+            The graphs.
+
+        generator : torch.Generator, default=None
+            Source of the dropout; None is torch's global generator.
+
+        Returns
+        -------
+        vectors : Tensor of shape (n_graphs, n_embedding)
+            Vectors of graphs.
+        """
+        embedding = self.embed(graphs, generator)
+        if len(embedding) != graphs.n_graphs:
+            raise ValueError(
+                f"{type(self).__name__}.embed returned {len(embedding)} rows for"
+                f" {graphs.n_graphs} graphs with {len(graphs.x)} nodes in all. It has to return a"
+                " row for each graph: return pool(nodes, graphs), with sklofi.nn.pool."
+            )
+        return beside(embedding, graphs.graph_features)
 
     def head(self, embedding: Tensor, generator: torch.Generator | None = None) -> Tensor:
         """Return the outputs of graphs from their vectors.
@@ -318,7 +359,7 @@ class FlatNetwork(nn.Module):
 
     @property
     def n_embedding(self) -> int:
-        """Width of the vectors of graphs."""
+        """Width of the vectors that the head sees."""
         return int(self.output.in_features)
 
     def forward(self, graphs: FlatGraphs, generator: torch.Generator | None = None) -> Outputs:
@@ -338,14 +379,7 @@ class FlatNetwork(nn.Module):
             Logits of classes, or values of regression. A network may return a tuple of them and a
             penalty in training, which is added to the loss.
         """
-        embedding = self.embed(graphs, generator)
-        if len(embedding) != graphs.n_graphs:
-            raise ValueError(
-                f"{type(self).__name__}.embed returned {len(embedding)} rows for"
-                f" {graphs.n_graphs} graphs with {len(graphs.x)} nodes in all. It has to return a"
-                " row for each graph: return pool(nodes, graphs), with sklofi.nn.pool."
-            )
-        return self.head(embedding, generator)
+        return self.head(self.head_input(graphs, generator), generator)
 
     def constrain_(self) -> None:
         """Bring weights back within their bounds, after an optimizer's step."""

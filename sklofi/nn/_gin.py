@@ -127,7 +127,7 @@ class GIN(PyGNetwork, StackedNetwork):
     normalization behind both. The readouts of all layers are one linear map of their pooled
     nodes side by side, which is zero at first. Dropout acts on these; in the published code,
     on the scores of each layer, where a single output of a regression would be dropped as a
-    whole.
+    whole. Features of graphs as a whole are not dropped.
 
     If edges have weights, the sum over neighbors is weighted. With edge features, the network
     is GINE: in place of :math:`h_u` a neighbor sends
@@ -140,6 +140,9 @@ class GIN(PyGNetwork, StackedNetwork):
 
     n_edge_features : int, default=0
         Width of edges; 0 if their features are not read.
+
+    n_graph_features : int, default=0
+        Number of features of each graph, which the head is given beside its vector.
 
     n_layers : int, default=4
         Number of convolutions.
@@ -183,6 +186,7 @@ class GIN(PyGNetwork, StackedNetwork):
         n_outputs: int,
         *,
         n_edge_features: int = 0,
+        n_graph_features: int = 0,
         n_layers: int = 4,
         n_hidden: int = 32,
         train_eps: bool = False,
@@ -193,10 +197,11 @@ class GIN(PyGNetwork, StackedNetwork):
             self.layer_class(*width, train_eps, n_edge_features)
             for width in widths(n_features, n_hidden, n_layers)
         ]
-        output = Readout(n_features + n_layers * n_hidden, n_outputs)
+        output = Readout(n_features + n_layers * n_hidden + n_graph_features, n_outputs)
         super().__init__(layers, output, dropout=dropout, pooling=pooling)
         self.numbers_per_node = 3 * n_features + 10 * n_layers * n_hidden
         self.n_edge_features = n_edge_features
+        self.n_graph_features = n_graph_features
         self.numbers_per_edge = max(n_features, n_hidden)
         if n_edge_features:  # keeps the messages
             self.numbers_per_edge += n_features + (n_layers - 1) * n_hidden
@@ -207,7 +212,9 @@ class GIN(PyGNetwork, StackedNetwork):
         return graphs.edge_index, graphs.node_weight(), graphs.edge_weight, features, kinds
 
     def head(self, embedding: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        outputs: Tensor = self.output(drop(embedding, self.dropout, self.training, generator))
+        n_pooled = self.n_embedding - self.n_graph_features
+        pooled = drop(embedding[:, :n_pooled], self.dropout, self.training, generator)
+        outputs: Tensor = self.output(torch.cat([pooled, embedding[:, n_pooled:]], dim=1))
         return outputs
 
 
@@ -256,6 +263,9 @@ class SGIN(GIN):
     n_features, n_outputs : int
         Width of nodes and of outputs.
 
+    n_graph_features : int, default=0
+        Number of features of each graph, which the head is given beside its vector.
+
     n_layers : int, default=4
         Number of convolutions.
 
@@ -293,6 +303,7 @@ class SGIN(GIN):
         n_features: int,
         n_outputs: int,
         *,
+        n_graph_features: int = 0,
         n_layers: int = 4,
         n_hidden: int = 32,
         train_eps: bool = False,
@@ -302,6 +313,7 @@ class SGIN(GIN):
         super().__init__(
             n_features,
             n_outputs,
+            n_graph_features=n_graph_features,
             n_layers=n_layers,
             n_hidden=n_hidden,
             train_eps=train_eps,

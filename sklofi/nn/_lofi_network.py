@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from sklofi.nn._choices import POOLINGS, READOUTS, check_choice
 from sklofi.nn._count_matrix import CountMatrix
 from sklofi.nn._drawing import first_keys, next_keys
-from sklofi.nn._flat import dropout_mask
+from sklofi.nn._flat import beside, dropout_mask
 from sklofi.nn._lofi import LoFILayer, tensor_options
 from sklofi.nn._lofi_autograd import Constants, Egonets, fast_lofi, standardize
 from sklofi.nn._related_egonets import RelatedEgonets
@@ -62,8 +62,9 @@ class LoFINetwork(nn.Module):
         \hat y &= W_2 \, \mathrm{relu} ( W_1 \, (g - \mu) / \sigma + b_1 ) + b_2
 
     where all constants :math:`\mu` and :math:`\sigma` are 0 and 1 until
-    :meth:`start_at_data_` and :meth:`calibrate_` set them. The output is raw: logits for
-    classes, values for regression.
+    :meth:`start_at_data_` and :meth:`calibrate_` set them. If graphs have features, these stand
+    beside the pooled vectors in :math:`g`. The output is raw: logits for classes, values for
+    regression.
 
     Parameters
     ----------
@@ -90,6 +91,9 @@ class LoFINetwork(nn.Module):
 
     n_relations : int, default=0
         Width of the vectors of relations of members to the center; see :class:`LoFILayer`.
+
+    n_graph_features : int, default=0
+        Number of features of each graph, which the head sees beside its pooled vector.
 
     generator : torch.Generator, default=None
         Source of the initial values, on the device where they start; None is torch's global
@@ -128,6 +132,7 @@ class LoFINetwork(nn.Module):
         readout: str = "all",
         dropout: float = 0.0,
         n_relations: int = 0,
+        n_graph_features: int = 0,
         generator: torch.Generator | None = None,
         dtype: torch.dtype | None = None,
     ) -> None:
@@ -138,6 +143,7 @@ class LoFINetwork(nn.Module):
         self.pooling = pooling
         self.readout = readout
         self.dropout = dropout
+        self.n_graph_features = n_graph_features
         widths = [n_features] + [n_masks] * (n_layers - 1)
         options = tensor_options(generator, dtype)
         self.layers = nn.ModuleList(
@@ -154,7 +160,7 @@ class LoFINetwork(nn.Module):
         )
         self.register_buffer("node_mean", torch.zeros(n_layers - 1, n_masks, **options))
         self.register_buffer("node_scale", torch.ones(n_layers - 1, n_masks, **options))
-        n_embedding = n_masks * (n_layers if readout == "all" else 1)
+        n_embedding = n_masks * (n_layers if readout == "all" else 1) + n_graph_features
         self.register_buffer("embedding_mean", torch.zeros(n_embedding, **options))
         self.register_buffer("embedding_scale", torch.ones(n_embedding, **options))
         # skip_init, because nn.Linear fills itself from the global generator.
@@ -250,7 +256,7 @@ class LoFINetwork(nn.Module):
         Parameters
         ----------
         mean, scale : Tensor of shape (n_embedding,)
-            What is subtracted from pooled vectors, and what the difference is divided by.
+            What is subtracted from the input of the head, and what the difference is divided by.
         """
         self.embedding_mean.copy_(mean)
         self.embedding_scale.copy_(scale)
@@ -267,7 +273,7 @@ class LoFINetwork(nn.Module):
         graphs: Matrices,
         generator: torch.Generator | None = None,
     ) -> Tensor:
-        """Return the pooled vectors of graphs, the input of the head.
+        """Return the pooled vectors of graphs.
 
         Parameters
         ----------
@@ -296,11 +302,46 @@ class LoFINetwork(nn.Module):
         # Given the graphs, layers return sums over their nodes, not the nodes themselves.
         return self._join(self.layer_outputs(x, egonets, graphs), graphs[-1])
 
+    def head_input(
+        self,
+        x: Tensor,
+        egonets: EgonetMatrices,
+        graphs: Matrices,
+        graph_features: Tensor | None = None,
+        generator: torch.Generator | None = None,
+    ) -> Tensor:
+        """Return what the head sees: the pooled vectors, and the features of graphs beside them.
+
+        Parameters
+        ----------
+        x : Tensor of shape (n_nodes, n_features)
+            Features of the nodes of all graphs.
+
+        egonets : CountMatrix of shape (n_nodes, n_nodes), or sequence of them
+            Egonets in terms of their members; see :meth:`forward`.
+
+        graphs : CountMatrix of shape (n_graphs, n_nodes), or sequence of them
+            Graphs in terms of their nodes; see :meth:`forward`.
+
+        graph_features : Tensor of shape (n_graphs, n_graph_features), default=None
+            Features of the graphs; None if the network takes none.
+
+        generator : torch.Generator, default=None
+            Source of the dropout; None is torch's global generator.
+
+        Returns
+        -------
+        vectors : Tensor of shape (n_graphs, n_embedding)
+            Vectors of graphs.
+        """
+        return beside(self.embed(x, egonets, graphs, generator), graph_features)
+
     def forward(
         self,
         x: Tensor,
         egonets: EgonetMatrices,
         graphs: Matrices,
+        graph_features: Tensor | None = None,
         generator: torch.Generator | None = None,
     ) -> Tensor:
         """Return the outputs of all graphs of a batch.
@@ -320,6 +361,9 @@ class LoFINetwork(nn.Module):
         graphs : CountMatrix of shape (n_graphs, n_nodes), or sequence of them
             Graphs in terms of their nodes, as each layer gives them.
 
+        graph_features : Tensor of shape (n_graphs, n_graph_features), default=None
+            Features of the graphs; None if the network takes none.
+
         generator : torch.Generator, default=None
             Source of the dropout; None is torch's global generator.
 
@@ -328,15 +372,15 @@ class LoFINetwork(nn.Module):
         outputs : Tensor of shape (n_graphs, n_outputs)
             Logits of classes, or values of regression.
         """
-        return self.head(self.embed(x, egonets, graphs, generator))
+        return self.head(self.head_input(x, egonets, graphs, graph_features, generator))
 
     def head(self, embedding: Tensor) -> Tensor:
-        """Return the outputs of graphs from their pooled vectors.
+        """Return the outputs of graphs from their vectors.
 
         Parameters
         ----------
         embedding : Tensor of shape (n_graphs, n_embedding)
-            What :meth:`embed` or :meth:`pool` returns.
+            What :meth:`head_input` returns.
 
         Returns
         -------

@@ -38,6 +38,9 @@ class GCN(PyGNetwork, StackedNetwork):
     n_features, n_outputs : int
         Width of nodes and of outputs.
 
+    n_graph_features : int, default=0
+        Number of features of each graph, which the head is given beside its vector.
+
     n_layers : int, default=3
         Number of convolutions.
 
@@ -72,6 +75,7 @@ class GCN(PyGNetwork, StackedNetwork):
         n_features: int,
         n_outputs: int,
         *,
+        n_graph_features: int = 0,
         n_layers: int = 3,
         n_hidden: int = 64,
         dropout: float = 0.0,
@@ -83,7 +87,7 @@ class GCN(PyGNetwork, StackedNetwork):
         layers = [
             GCNConv(*width, normalize=False) for width in widths(n_features, n_hidden, n_layers)
         ]
-        output = Perceptron(n_hidden, n_hidden, n_outputs, dropout)
+        output = Perceptron(n_hidden + n_graph_features, n_hidden, n_outputs, dropout)
         super().__init__(layers, output, dropout=dropout, pooling=pooling)
         # Sums keep no messages: there are those of one layer at a time. Loops are edges, too.
         self.numbers_per_edge = 2 * n_hidden
@@ -180,6 +184,9 @@ class GraphSAGE(PyGNetwork, StackedNetwork):
     n_edge_features : int, default=0
         Width of edges; 0 if their features are not read.
 
+    n_graph_features : int, default=0
+        Number of features of each graph, which the head is given beside its vector.
+
     n_layers : int, default=3
         Number of convolutions.
 
@@ -220,6 +227,7 @@ class GraphSAGE(PyGNetwork, StackedNetwork):
         n_outputs: int,
         *,
         n_edge_features: int = 0,
+        n_graph_features: int = 0,
         n_layers: int = 3,
         n_hidden: int = 64,
         aggregation: str = "mean",
@@ -230,7 +238,7 @@ class GraphSAGE(PyGNetwork, StackedNetwork):
             SAGELayer(*width, aggregation, n_edge_features)
             for width in widths(n_features, n_hidden, n_layers)
         ]
-        output = Perceptron(n_layers * n_hidden, n_hidden, n_outputs, dropout)
+        output = Perceptron(n_layers * n_hidden + n_graph_features, n_hidden, n_outputs, dropout)
         super().__init__(layers, output, dropout=dropout, pooling=pooling)
         self.numbers_per_node = 2 * n_features + 6 * n_layers * n_hidden
         self.n_edge_features = n_edge_features
@@ -273,6 +281,9 @@ class GAT(PyGNetwork, StackedNetwork):
     n_edge_features : int, default=0
         Width of edges; 0 if their features are not read.
 
+    n_graph_features : int, default=0
+        Number of features of each graph, which the head is given beside its vector.
+
     n_layers : int, default=3
         Number of convolutions.
 
@@ -311,6 +322,7 @@ class GAT(PyGNetwork, StackedNetwork):
         n_outputs: int,
         *,
         n_edge_features: int = 0,
+        n_graph_features: int = 0,
         n_layers: int = 3,
         n_hidden: int = 16,
         n_heads: int = 4,
@@ -324,7 +336,7 @@ class GAT(PyGNetwork, StackedNetwork):
             GATConv(n_inputs, n_hidden, heads=n_heads, edge_dim=n_edge_features or None)
             for n_inputs, _ in widths(n_features, n_all, n_layers)
         ]
-        output = Perceptron(n_all, n_all, n_outputs, dropout)
+        output = Perceptron(n_all + n_graph_features, n_all, n_outputs, dropout)
         super().__init__(layers, output, dropout=dropout, pooling=pooling)
         self.n_edge_features = n_edge_features
         self.numbers_per_edge = n_layers * (2 * n_all + 6 * n_heads)

@@ -60,6 +60,9 @@ class SFAGNN(StackedNetwork):
     n_features, n_outputs : int
         Width of nodes and of outputs.
 
+    n_graph_features : int, default=0
+        Number of features of each graph, which the head is given beside its vector.
+
     n_layers : int, default=3
         Number of layers.
 
@@ -97,6 +100,7 @@ class SFAGNN(StackedNetwork):
         n_features: int,
         n_outputs: int,
         *,
+        n_graph_features: int = 0,
         n_layers: int = 3,
         n_hidden: int = 16,
         n_points: int = 8,
@@ -104,7 +108,7 @@ class SFAGNN(StackedNetwork):
         pooling: str = "sum",
     ) -> None:
         layers = [SFALayer(*width, n_points) for width in widths(n_features, n_hidden, n_layers)]
-        output = Perceptron(n_layers * n_hidden, n_hidden, n_outputs, dropout)
+        output = Perceptron(n_layers * n_hidden + n_graph_features, n_hidden, n_outputs, dropout)
         super().__init__(layers, output, dropout=dropout, pooling=pooling)
         self.numbers_per_node = n_features + n_layers * n_hidden * (4 * n_points + 4)
         self.numbers_per_edge = n_layers * n_hidden

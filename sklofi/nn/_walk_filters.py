@@ -154,6 +154,9 @@ class RWGNN(FlatNetwork):
     n_features, n_outputs : int
         Width of the input and of the output.
 
+    n_graph_features : int, default=0
+        Number of features of each graph, which the head is given beside its vector.
+
     n_hidden_graphs : int, default=16
         Number of graphs to compare with.
 
@@ -192,6 +195,7 @@ class RWGNN(FlatNetwork):
         n_features: int,
         n_outputs: int,
         *,
+        n_graph_features: int = 0,
         n_hidden_graphs: int = 16,
         hidden_graph_size: int = 5,
         n_steps: int = 2,
@@ -207,7 +211,7 @@ class RWGNN(FlatNetwork):
         )
         n_kernels = (n_steps + 1) * n_hidden_graphs
         self.norm = Norm(n_kernels)
-        self.output = Perceptron(n_kernels, n_penultimate, n_outputs, dropout)
+        self.output = Perceptron(n_kernels + n_graph_features, n_penultimate, n_outputs, dropout)
         self.numbers_per_node = _numbers_per_member(self.hidden_graphs)
         self.numbers_per_edge = 12  # indices in both directions, and while they are sorted
 
@@ -242,6 +246,9 @@ class KerGNN(FlatNetwork):
     ----------
     n_features, n_outputs : int
         Width of the input and of the output.
+
+    n_graph_features : int, default=0
+        Number of features of each graph, which the head is given beside its vector.
 
     n_layers : int, default=2
         Number of layers.
@@ -290,6 +297,7 @@ class KerGNN(FlatNetwork):
         n_features: int,
         n_outputs: int,
         *,
+        n_graph_features: int = 0,
         n_layers: int = 2,
         n_filters: int = 16,
         filter_size: int = 6,
@@ -313,7 +321,7 @@ class KerGNN(FlatNetwork):
         self.layers = nn.ModuleList(layers)
         self.norms = nn.ModuleList([Norm(n_filters) for _ in layers])
         self.norm = Norm(sum(widths))
-        self.output = Perceptron(sum(widths), n_penultimate, n_outputs, dropout)
+        self.output = Perceptron(sum(widths) + n_graph_features, n_penultimate, n_outputs, dropout)
         # Besides what filters keep, indices of members and of edges, a few of each member.
         self.numbers_per_member = 20 + sum(map(_numbers_per_member, layers))
         self.numbers_per_edge = 2 * EGONETS_PER_EDGE

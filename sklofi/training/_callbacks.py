@@ -151,7 +151,7 @@ class LastGoodWeights(Callback):
     def on_train_begin(self, net: NeuralNet, **kwargs: Any) -> None:
         self.problem: str | None = None
         self.largest = max(LARGEST_WEIGHT, LARGEST_GROWTH * self.find_largest(net))
-        self.store_weights(net, "with which it started")
+        self.store_weights(net, "with which it started", net.best_epoch_ or 0)
 
     def on_epoch_end(
         self, net: NeuralNet, dataset_train: GraphDataset | None = None, **kwargs: Any
@@ -159,7 +159,8 @@ class LastGoodWeights(Callback):
         self.find_problem(net, dataset_train)
         if self.problem is not None:
             raise EndOfTraining
-        self.store_weights(net, f"of epoch {net.history[-1, 'epoch']}")
+        epoch = net.history[-1, "epoch"]
+        self.store_weights(net, f"of epoch {epoch}", epoch)
 
     def find_problem(self, net: NeuralNet, dataset: GraphDataset | None = None) -> None:
         """Set `problem` if the losses, weights or outputs of the last epoch are too large."""
@@ -186,13 +187,17 @@ class LastGoodWeights(Callback):
     def on_train_end(self, net: NeuralNet, **kwargs: Any) -> None:
         if net.history and not net.is_interrupted_:
             self.find_problem(net)  # a callback before this one may have ended the training
-        if self.problem is None and not net.is_interrupted_:
-            return
-        net.module_.load_state_dict(self.weights)
-        which = self.which
+        which, net.best_epoch_ = self.which, self.epoch
+        is_sound = self.problem is None and not net.is_interrupted_
+        if is_sound and net.history:
+            net.best_epoch_ = net.history[-1, "epoch"]
         for _, callback in net.callbacks_:
             if isinstance(callback, RestoreBest) and callback.best_model_weights_ is not None:
+                net.best_epoch_ = callback.best_epoch_
                 which = f"of epoch {callback.best_epoch_}, the best so far on the validation graphs"
+        if is_sound:
+            return
+        net.module_.load_state_dict(self.weights)
         if self.problem is None:
             warnings.warn(
                 f"Training was interrupted in epoch {len(net.history) + 1}. The estimator can be"
@@ -210,10 +215,10 @@ class LastGoodWeights(Callback):
                 stacklevel=2,
             )
 
-    def store_weights(self, net: NeuralNet, which: str) -> None:
-        """Store the present weights, and what a warning calls them."""
+    def store_weights(self, net: NeuralNet, which: str, epoch: int) -> None:
+        """Store the present weights, what a warning calls them, and their epoch."""
         self.weights = {name: value.clone() for name, value in net.module_.state_dict().items()}
-        self.which = which
+        self.which, self.epoch = which, epoch
 
 
 class RecordOutputs(Callback):

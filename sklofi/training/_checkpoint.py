@@ -210,6 +210,7 @@ def describe_call(
     learned = ("weights", "optimizer", "generator")
     start = None if net is None else [net_state(net)[name] for name in learned]
     data = [_describe_data(part) for part in (training, validation) if part is not None]
+    vectors = [part.graphs.graph_vectors for part in (training, validation) if part is not None]
     groups = None if validation is not None else training.groups
     parameters = estimator.get_params(deep=False)
     parameters["callbacks"] = [_describe_callback(item) for item in parameters["callbacks"] or []]
@@ -226,8 +227,9 @@ def describe_call(
         "parameters": {name: joblib.hash(value) for name, value in parameters.items()},
         "data": joblib.hash(data),
         "start": joblib.hash(start),
-        # Not in the files of fits without groups, which are found as before.
+        # Not in the files of fits without them, which are found as before.
         **({} if groups is None else {"groups": joblib.hash(groups)}),
+        **({"graph features": joblib.hash(vectors)} if vectors[0] is not None else {}),
     }
 
 

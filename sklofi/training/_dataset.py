@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from sklofi._graph_features import GraphEncoder
 from sklofi.graphs._graph_set import GraphSet
 from sklofi.training._encoding import NodeEncoder
 from sklofi.training._skorch import Dataset
@@ -65,6 +66,9 @@ class GraphDataset(Dataset, ABC):
     weight : ndarray of shape (n_graphs,), default=None
         Weights of the graphs; equal if None. They are scaled to a mean of one.
 
+    graph_encoder : GraphEncoder, default=None
+        The encoder of the features of graphs; None if the network takes none.
+
     value_weight : ndarray of shape (n_graphs, n_targets), default=None
         Weights of single targets, if they are not those of their graphs: zero for targets that
         are not known. They are scaled to a mean of one.
@@ -79,9 +83,15 @@ class GraphDataset(Dataset, ABC):
         owner: str = "the estimator",
         y: NDArray[Any] | None = None,
         weight: NDArray[np.float64] | None = None,
+        graph_encoder: GraphEncoder | None = None,
         value_weight: NDArray[np.float64] | None = None,
     ) -> None:
         encoder.check(graphs, handle_unknown, owner)
+        self.graph_features: Tensor | None = None  # (n_graphs, n_graph_features)
+        if graph_encoder is not None:
+            features = graph_encoder.encode(graphs, owner)
+            if graph_encoder.n_columns:
+                self.graph_features = torch.from_numpy(features.astype(np.float32))
         weight = np.ones(len(graphs)) if weight is None else weight
         self.graphs = graphs
         self.encoder = encoder
@@ -93,6 +103,10 @@ class GraphDataset(Dataset, ABC):
             self.loss_weight = _with_mean_one(value_weight)
         # Equal weights are one, and the same as none.
         self.is_weighted = bool((self.weight != 1).any())
+
+    def graph_features_of(self, rows: NDArray[np.int64]) -> Tensor | None:
+        """Return the features of some graphs, None if there are none."""
+        return None if self.graph_features is None else self.graph_features[rows]
 
     @property
     def X(self) -> GraphDataset:

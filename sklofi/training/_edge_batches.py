@@ -116,6 +116,7 @@ class EdgeDataset(GraphDataset):
             edge_kinds,
             weight if self.is_weighted else None,
             edge_weight,
+            self.graph_features_of(rows),
         )
         return EdgeBatch(flat, self.loss_weight[rows])
 

@@ -7,7 +7,7 @@ these tables (:mod:`sklofi.training._color_blocks`), not from the graphs.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -65,10 +65,12 @@ class EgonetBatch(Batch):
     egonets: tuple[CountMatrix | RelatedEgonets, ...]
     graphs: tuple[CountMatrix, ...]  # each (n_graphs, n_colors of the level)
     weight: Tensor  # (n_graphs,)
+    graph_features: Tensor | None = field(default=None, kw_only=True)  # (n_graphs, n_columns)
 
     @property
     def inputs(self) -> tuple[Any, ...]:
-        return self.x, self.egonets, self.graphs
+        nodes = self.x, self.egonets, self.graphs
+        return nodes if self.graph_features is None else (*nodes, self.graph_features)
 
     def copies(self, graphs: Tensor) -> EgonetBatch:
         """Return some of the graphs, each any number of times, if every node has its own color."""
@@ -79,6 +81,7 @@ class EgonetBatch(Batch):
             tuple(matrix.take_blocks(graphs, nodes, nodes) for matrix in self.egonets),
             tuple(matrix.take_blocks(graphs, numbers, nodes) for matrix in self.graphs),
             self.weight[graphs.to(self.weight.device)],
+            graph_features=None if self.graph_features is None else self.graph_features[graphs],
         )
 
     def to(self, device: str | torch.device) -> EgonetBatch:
@@ -89,6 +92,7 @@ class EgonetBatch(Batch):
             tuple(matrix.to(device) for matrix in self.egonets),
             tuple(matrix.to(device) for matrix in self.graphs),
             self.weight.to(device),
+            graph_features=None if self.graph_features is None else self.graph_features.to(device),
         )
 
 
@@ -240,7 +244,10 @@ class EgonetDataset(GraphDataset):
             egonets: Any = blocks.egonets
             if pairs is not None:
                 egonets = self._relate(blocks)
-            batch = EgonetBatch(torch.from_numpy(x), egonets, blocks.graphs, weight)
+            features = self.graph_features_of(batch_rows)
+            batch = EgonetBatch(
+                torch.from_numpy(x), egonets, blocks.graphs, weight, graph_features=features
+            )
             yield batch, self.y[batch_rows]
 
     def _relate(self, blocks: BatchBlocks) -> tuple[RelatedEgonets, ...]:

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from torch import Tensor
 
+from sklofi._graph_features import GraphEncoder
 from sklofi._storage import BOOKKEEPING
 from sklofi._validation import TrainingData
 from sklofi.graphs._graph_set import GraphSet
@@ -30,7 +31,7 @@ from sklofi.training._callbacks import RecordOutputs
 from sklofi.training._dataset import GraphDataset
 from sklofi.training._encoding import NodeEncoder
 from sklofi.training._net import value_losses
-from sklofi.training._split import cross_parts
+from sklofi.training._split import Split, cross_parts, is_splitter, splits_of
 from sklofi.training._tasks import Task
 
 # With n_members="auto" there are from FEWEST_MEMBERS to MOST_MEMBERS, and between these so many
@@ -82,6 +83,7 @@ class Ensemble(Task):
     oof_losses_: dict[str, float] | None
     _members: list[Any]
     _encoder: NodeEncoder
+    _graph_encoder: GraphEncoder | None
 
     # What an ensemble uses of the estimator.
 
@@ -144,14 +146,13 @@ class Ensemble(Task):
             self._hand_over(member)
             member._title = f"{type(self).__name__} {number + 1}/{len(members)}"
         if held_out is None:
-            n_members, share = len(members), self.validation_fraction
-            parts = cross_parts(self._strata(data.y), share, n_members, self._seed, data.groups)
-            self._warn_of_groups(data, len(parts[0]))
+            splits = self._splits(data, len(members))
+            self._warn_of_groups(data, len(splits[0].held_out))
         tasks = [
             (
                 member,
                 data,
-                held_out if held_out is not None else parts[number],
+                held_out if held_out is not None else splits[number],
                 is_new,
                 _path_of_member(checkpoint, number, len(members)),
             )
@@ -175,8 +176,17 @@ class Ensemble(Task):
         self._share_with_members()
         self._take_first_net()
         if held_out is not None:
-            parts = [np.arange(len(held_out.y))] * len(self._members)
-        self._weigh(data, held_out, parts[: len(self._members)])
+            splits = [Split(np.arange(len(data.y)), np.arange(len(held_out.y)))] * len(members)
+        self._weigh(data, held_out, splits[: len(self._members)])
+
+    def _splits(self, data: TrainingData, n_members: int) -> list[Split]:
+        """Return what each member learns from, and what it leaves out."""
+        share = self.validation_fraction
+        if is_splitter(share):
+            return splits_of(share, n_members, data.graphs, data.y, data.groups)
+        parts = cross_parts(self._strata(data.y), share, n_members, self._seed, data.groups)
+        everything = np.arange(len(data.y))
+        return [Split(np.setdiff1d(everything, part), part) for part in parts]
 
     def _warn_of_groups(self, data: TrainingData, n_held_out: int) -> None:
         """Warn if groups are so large that nothing can be set aside."""
@@ -235,12 +245,13 @@ class Ensemble(Task):
         self,
         data: TrainingData,
         held_out: TrainingData | None,
-        rows: Sequence[NDArray[np.int64]],
+        splits: Sequence[Split],
     ) -> None:
         """Fit counts, and find their share by what networks say of graphs they have not seen.
 
-        These are rows of the held-out graphs, or of the training graphs, for each member.
+        What each member has left out are rows of the held-out graphs, or of the training graphs.
         """
+        rows = [split.held_out for split in splits]
         source = data if held_out is None else held_out
         losses, weight = self._losses_by_graph(source)
         # A graph may have been left out several times.
@@ -260,19 +271,19 @@ class Ensemble(Task):
             return
         self.oof_losses_ = {"networks": loss(nets)}
         if self.counts:
-            everything = np.arange(len(data.y))
-            splits: list[Any] = [(np.setdiff1d(everything, part), part) for part in rows]
+            parts: list[Any] = list(splits)
             combine: Callable[[NDArray[np.float64]], NDArray[np.float64]] = mean_by_graph
             if held_out is not None:  # the same graphs for every member, predicted once
-                splits, combine = [(everything, held_out.graphs)], lambda values: values
+                parts, combine = [(splits[0].training, held_out.graphs)], lambda values: values
             self.counts_, outputs = LinearCounts.fit(
                 self._count_vectorizer(),
                 data.graphs,
                 self._network_target(data.y),
                 self._n_outputs,
                 data.loss_weight,
-                splits,
+                parts,
                 lambda values: loss(combine(values)),
+                self._graph_encoder,
             )
             counts = combine(outputs)
             mixed = [loss((1 - share) * nets + share * counts) for share in SHARES]
@@ -361,12 +372,33 @@ class Ensemble(Task):
         if "_members" not in vars(self):
             outputs: Tensor = self.net_.forward(dataset)
             return outputs
-        nets = [member.net_.forward(dataset).double() for member in self._members]
-        mean = torch.stack(nets).mean(dim=0)
+        return self._with_counts(dataset, self._outputs_of_members(dataset).mean(dim=0))
+
+    def _joint_outputs_and_spread(self, dataset: Any) -> tuple[Tensor, Tensor]:
+        """Return the joint outputs, and how far those of the members are apart.
+
+        The spread is the standard deviation over members, each together with the share of counts
+        that they have in common.
+        """
+        if len(self.members_) < 2:
+            raise ValueError(
+                f"This {type(self).__name__} has a single network, and return_std=True asks how"
+                " far several are apart. Fit it with several, such as n_members=5."
+            )
+        nets = self._outputs_of_members(dataset)
+        spread = (1 - self.counts_share_) * nets.std(dim=0, correction=0)
+        return self._with_counts(dataset, nets.mean(dim=0)), spread
+
+    def _outputs_of_members(self, dataset: Any) -> Tensor:
+        """Return the outputs of all networks, one upon another."""
+        return torch.stack([member.net_.forward(dataset).double() for member in self._members])
+
+    def _with_counts(self, dataset: Any, nets: Tensor) -> Tensor:
+        """Return outputs of networks together with the share of counts."""
         if self.counts_ is None or self.counts_share_ == 0:
-            return mean
+            return nets
         counts = torch.from_numpy(self.counts_.outputs(dataset.graphs))
-        return (1 - self.counts_share_) * mean + self.counts_share_ * counts
+        return (1 - self.counts_share_) * nets + self.counts_share_ * counts
 
 
 def _recorded(member: Any) -> list[NDArray[Any]]:
@@ -378,16 +410,15 @@ def _recorded(member: Any) -> list[NDArray[Any]]:
 def _fit_member(
     member: Any,
     data: TrainingData,
-    held_out: TrainingData | NDArray[np.int64],
+    held_out: TrainingData | Split,
     is_new: bool,
     checkpoint: Any,
     context: Any = None,
 ) -> Any:
     """Train a member on all graphs but those that are held out, and return it."""
     training = data
-    if isinstance(held_out, np.ndarray):
-        training = data.take(np.setdiff1d(np.arange(len(data.y)), held_out))
-        held_out = data.take(held_out)
+    if isinstance(held_out, Split):
+        training, held_out = data.take(held_out.training), data.take(held_out.held_out)
     validation = held_out if len(held_out.y) else None
     member._fit_net(training, validation, is_new, checkpoint, context)
     return member

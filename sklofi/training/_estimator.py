@@ -8,6 +8,7 @@ An estimator is a network, which says what its module is and which batches it ta
 from __future__ import annotations
 
 import copy
+import inspect
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,6 +22,7 @@ from sklearn.utils import Tags, check_random_state
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
+from sklofi._graph_features import NO_GRAPH_FEATURES, GraphEncoder
 from sklofi._messages import show
 from sklofi._molecules import REMEMBERED, predicts_rows
 from sklofi._validation import TrainingData, check_training_data
@@ -45,7 +47,7 @@ from sklofi.training._net_state import net_state
 from sklofi.training._persistence import SavedNetwork
 from sklofi.training._progress import ProgressLog
 from sklofi.training._skorch import Callback, History
-from sklofi.training._split import split_validation
+from sklofi.training._split import is_splitter, split_validation, splits_of
 from sklofi.training._training_parameters import TrainingParameters
 
 try:
@@ -68,7 +70,10 @@ class NetworkEstimator(
 ):
     """Base of the estimators that train a network, or several."""
 
-    _absent_from_files: ClassVar[dict[str, Any]] = {"n_members": 1, "counts": False, **ALONE}
+    _absent_from_files: ClassVar[dict[str, Any]] = {
+        **{"n_members": 1, "counts": False, **ALONE},
+        **{"graph_features": None, "_graph_encoder": NO_GRAPH_FEATURES},
+    }
 
     # As in the splitters of scikit-learn: whoever routes groups wants them kept together.
     __metadata_request__fit: ClassVar[dict[str, Any]] = {"groups": True}
@@ -103,15 +108,27 @@ class NetworkEstimator(
 
     @abstractmethod
     def _embedding_names(self) -> list[str]:
-        """Return the names of the columns of the vectors of graphs."""
+        """Return the names of the columns of the vectors of graphs, without graph features."""
 
     def _graph_attributes(self) -> dict[str, Any]:
         """Return the attributes of networkx graphs that are read."""
-        return {"node_label": self.node_label, "node_features": self.node_features}
+        return {
+            "node_label": self.node_label,
+            "node_features": self.node_features,
+            "graph_features": self.graph_features,
+        }
+
+    @property
+    def _uses_graph_features(self) -> bool:
+        """Whether the network has an argument for features of graphs as a whole."""
+        return "n_graph_features" in inspect.signature(self._network).parameters
 
     def _learn_encoding(self, graphs: GraphSet, weight: NDArray[np.float64]) -> None:
-        """Remember how the nodes of the training graphs become vectors."""
+        """Remember how the nodes of the training graphs become vectors, and their features."""
         self._encoder = NodeEncoder.fit(graphs, weight, self.structure)
+        self._graph_encoder = None
+        if self._uses_graph_features:
+            self._graph_encoder = GraphEncoder.fit(graphs, weight)
         self.node_labels_ = list(self._encoder.labels) if self._encoder.has_labels else []
 
     @with_callbacks
@@ -123,6 +140,7 @@ class NetworkEstimator(
         *,
         X_val: Any = None,
         y_val: Any = None,
+        sample_weight_val: Any = None,
         groups: Any = None,
         checkpoint: Any = None,
     ) -> Self:
@@ -150,6 +168,10 @@ class NetworkEstimator(
         y_val : array-like of shape (n_val,) or (n_val, n_outputs), default=None
             Targets of `X_val`.
 
+        sample_weight_val : array-like of shape (n_val,), default=None
+            Weights of `X_val`, in the validation loss and score, and in the loss by which counts
+            get their share. Graphs of weight zero are left out.
+
         groups : array-like of shape (n_graphs,), default=None
             Groups of graphs that are alike, such as the scaffolds of molecules
             (:func:`sklofi.graphs.scaffold_groups`). The graphs that are set aside for early
@@ -169,7 +191,7 @@ class NetworkEstimator(
             The fitted estimator.
         """
         self._validate_params()
-        _check_given_together(X_val, y_val)
+        _check_given_together(X_val, y_val, sample_weight_val)
         is_new = not (self.warm_start and hasattr(self, "net_"))
         if not is_new:
             self._check_same_network("warm_start=True")
@@ -181,7 +203,7 @@ class NetworkEstimator(
             )
             held_out = None
             if X_val is not None:
-                held_out = self._check_data(X_val, y_val, None, reset=False)
+                held_out = self._check_data(X_val, y_val, sample_weight_val, reset=False)
             # A network that partial_fit has begun goes on alone.
             if self._is_ensemble() and (is_new or "_members" in vars(self)):
                 self._fit_ensemble(data, held_out, is_new, checkpoint, context)
@@ -240,7 +262,8 @@ class NetworkEstimator(
     def transform(self, X: Any) -> NDArray[np.float32]:
         """Embed graphs: the vectors of the graphs, as the head of the network sees them.
 
-        If there are several networks, their vectors stand side by side.
+        If graphs have features as a whole (`graph_features`), these stand in the last columns,
+        standardized. If there are several networks, their vectors stand side by side.
 
         Parameters
         ----------
@@ -260,7 +283,8 @@ class NetworkEstimator(
         """Return the names of the columns of :meth:`transform`.
 
         For LoFI they are ``layer0_mask0`` and so on, for its peers the name of the class,
-        numbered. If there are several networks, ``member0_`` and so on stands before them.
+        numbered. Features of graphs as a whole have their own names, behind ``graph_``. If there
+        are several networks, ``member0_`` and so on stands before all names.
 
         Parameters
         ----------
@@ -273,14 +297,22 @@ class NetworkEstimator(
             A name for each column.
         """
         check_is_fitted(self)
-        names = self._embedding_names()
+        names = self._head_input_names()
         if len(self.members_) > 1:
             names = [
                 f"member{number}_{name}"
                 for number, member in enumerate(self.members_)
-                for name in member._embedding_names()
+                for name in member._head_input_names()
             ]
         return np.asarray(names, dtype=object)
+
+    def _head_input_names(self) -> list[str]:
+        of_graphs = [f"graph_{name}" for name in self._graph_feature_names()]
+        return [*self._embedding_names(), *of_graphs]
+
+    def _graph_feature_names(self) -> tuple[str, ...]:
+        """Return the names of the features of graphs as a whole that the network is given."""
+        return () if self._graph_encoder is None else self._graph_encoder.names
 
     @property
     def module_(self) -> Any:
@@ -292,6 +324,11 @@ class NetworkEstimator(
     def history_(self) -> History:
         """The record of every epoch, as in ``history_[:, "valid_loss"]``."""
         return self.net_.history
+
+    @property
+    def best_epoch_(self) -> int | None:
+        """The epoch whose weights the network has, counted from 1 as in `history_`."""
+        return self.net_.best_epoch_
 
     @property
     def n_epochs_(self) -> int:
@@ -341,6 +378,7 @@ class NetworkEstimator(
                 uses_features=True,
                 uses_edge_weights="edge_weight" in attributes,
                 uses_edge_features="edge_features" in attributes,
+                uses_graph_features=self._uses_graph_features,
             )
             self.__dict__.update(ALONE)
             self._remember_molecules(data.graphs)
@@ -370,8 +408,11 @@ class NetworkEstimator(
         self, data: TrainingData, random_state: np.random.RandomState
     ) -> tuple[TrainingData, TrainingData | None]:
         """Set graphs aside for validation, if there are enough."""
-        strata, share = self._strata(data.y), self.validation_fraction
-        rows, held_out = split_validation(strata, share, random_state, data.groups)
+        share = self.validation_fraction
+        if is_splitter(share):
+            ((rows, held_out),) = splits_of(share, 1, data.graphs, data.y, data.groups)
+            return data.take(rows), data.take(held_out)
+        rows, held_out = split_validation(self._strata(data.y), share, random_state, data.groups)
         self._warn_of_groups(data, len(held_out))
         return (data.take(rows), data.take(held_out)) if len(held_out) else (data, None)
 
@@ -390,6 +431,7 @@ class NetworkEstimator(
             owner=type(self).__name__,
             y=None if y is None else self._network_target(y),
             weight=weight,
+            graph_encoder=self._graph_encoder,
             value_weight=value_weight,
         )
 
@@ -412,6 +454,8 @@ class NetworkEstimator(
             "n_outputs": self._n_outputs,
             **self._architecture(training),
         }
+        if n_graph_features := len(self._graph_feature_names()):
+            architecture["n_graph_features"] = n_graph_features
         # Searches have numbers of numpy, which not all layers take, and which may overflow.
         architecture = {
             name: value.item() if isinstance(value, np.generic) else value
@@ -584,6 +628,8 @@ class NetworkEstimator(
             del net.listeners_, net.is_part_
 
 
-def _check_given_together(X_val: Any, y_val: Any) -> None:
+def _check_given_together(X_val: Any, y_val: Any, sample_weight_val: Any) -> None:
     if (X_val is None) != (y_val is None):
         raise ValueError("X_val and y_val have to be given together, or neither of them.")
+    if X_val is None and sample_weight_val is not None:
+        raise ValueError("sample_weight_val are weights of X_val, which is not given.")

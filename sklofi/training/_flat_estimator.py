@@ -109,7 +109,8 @@ class FlatEstimator(NetworkEstimator):
 
     def _embedding_names(self) -> list[str]:
         name = type(self).__name__.lower()
-        return [f"{name}{i}" for i in range(self.module_.n_embedding)]
+        n_columns = self.module_.n_embedding - len(self._graph_feature_names())
+        return [f"{name}{i}" for i in range(n_columns)]
 
 
 class LabeledEdgesEstimator(FlatEstimator, ReadsEdgeLabels):

@@ -33,14 +33,15 @@ class GraphNet(NeuralNet):
     validation score, and randomness from its own generator alone.
 
     The module takes the inputs of a batch and a generator. It returns outputs, or in training
-    a pair of outputs and a penalty to add to the loss. Its methods are `embed`, which returns the
-    vectors of the graphs, and `constrain_`, which is called after each step of the optimizer.
+    a pair of outputs and a penalty to add to the loss. Its methods are `head_input`, which returns
+    the vectors of the graphs, and `constrain_`, which is called after each step of the optimizer.
 
     skorch calls the methods below: its `partial_fit` calls `get_iterator`, `train_step` and
     `get_loss` in every epoch, its `forward` calls `get_iterator` and `infer`.
     """
 
     is_part_ = False  # whether a training sees only a part of the training graphs
+    best_epoch_: int | None = None  # whose weights it has; files of former versions do not say
 
     def get_default_callbacks(self) -> list[tuple[str, Callback]]:
         return [
@@ -150,14 +151,14 @@ class GraphNet(NeuralNet):
 
     def infer(self, x: Batch, **params: Any) -> Any:
         generator = self.dropout_generator_ if self.module_.training else None
-        return self.module_(*x.to(self.device).inputs, generator)
+        return self.module_(*x.to(self.device).inputs, generator=generator)
 
     def embed(self, dataset: GraphDataset) -> Tensor:
-        """Return the pooled vectors of all graphs, before the head."""
+        """Return what the head sees of all graphs: pooled vectors, and features of graphs."""
         self.module_.eval()
         with torch.no_grad():
             batches = (batch.to(self.device) for batch, _ in self.get_iterator(dataset))
-            return torch.cat([self.module_.embed(*batch.inputs).cpu() for batch in batches])
+            return torch.cat([self.module_.head_input(*batch.inputs).cpu() for batch in batches])
 
     def find_statistics(self, dataset: GraphDataset) -> None:
         """Compute the statistics of layers that normalize, if there are any, for these weights.

@@ -39,6 +39,7 @@ def net_state(net: NeuralNet) -> dict[str, Any]:
             {name: _to_arrays(value) for name, value in row.items() if name != "batches"}
             for row in net.history
         ],
+        "best_epoch": net.best_epoch_,
         "callbacks": {
             name: callback_state(name, callback)
             for name, callback in net.callbacks_
@@ -94,6 +95,10 @@ def restore_net(net: NeuralNet, state: dict[str, Any]) -> None:
         raise ValueError("the history has rows that belong to no epoch")
     net.history = History()
     net.history.extend({"batches": [], **row} for row in state["history"])
+    best_epoch = state.get("best_epoch")
+    if type(best_epoch) not in (int, type(None)) or not 0 <= (best_epoch or 0) <= len(net.history):
+        raise ValueError("the best epoch is not one of the history")
+    net.best_epoch_ = best_epoch
     restore_callbacks(net, state["callbacks"])
 
 

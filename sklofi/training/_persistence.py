@@ -10,6 +10,8 @@ import torch
 from sklearn.utils._param_validation import validate_parameter_constraints
 from torch import nn
 
+from sklofi._graph_features import GraphEncoder
+from sklofi._messages import shorten
 from sklofi._parameters import AT_LEAST_1
 from sklofi._storage import SavedEstimator
 from sklofi.kernels._linear_counts import LinearCounts
@@ -20,13 +22,14 @@ from sklofi.training._ensemble import Ensemble
 from sklofi.training._net import GraphNet
 from sklofi.training._net_state import CRITERIA, check_architecture, net_state, restore_net
 from sklofi.training._skorch import Callback
+from sklofi.training._split import is_splitter
 
 
 class SavedNetwork(Ensemble, SavedEstimator):
     """Mixin of the estimators that hold a net: to save it, the net becomes plain data."""
 
     _network: ClassVar[type[nn.Module]]
-    _saved_classes: tuple[type, ...] = (NodeEncoder, LinearCounts, WLVectorizer)
+    _saved_classes: tuple[type, ...] = (NodeEncoder, GraphEncoder, LinearCounts, WLVectorizer)
 
     @abstractmethod
     def _make_net(
@@ -73,6 +76,12 @@ class SavedNetwork(Ensemble, SavedEstimator):
         # A subclass with a constructor of its own may have no such parameter.
         return {**parameters, **({"device": str(self.device)} if "device" in parameters else {})}
 
+    def _left_out(self, parameters: dict[str, Any]) -> set[str]:
+        share = parameters.get("validation_fraction")
+        return super()._left_out(parameters) | (
+            {"validation_fraction"} if is_splitter(share) else set()
+        )
+
     def _fitted_state(self) -> dict[str, Any]:
         state = super()._fitted_state()
         # Callbacks of the user's are not plain data.
@@ -111,6 +120,12 @@ class SavedNetwork(Ensemble, SavedEstimator):
         """Check that a net in a file takes what the encoders give."""
         if net["architecture"]["n_features"] != self._encoder.n_columns:
             raise ValueError("the network does not take the nodes that are described")
+        encoder = self._graph_encoder
+        if not isinstance(encoder, GraphEncoder | None):
+            raise TypeError(f"expected features of graphs, got {shorten(encoder)}")
+        n_graph_features = 0 if encoder is None else encoder.n_columns
+        if net["architecture"].get("n_graph_features", 0) != n_graph_features:
+            raise ValueError("the network does not take the graph features that are described")
 
     def _check_loaded(self) -> None:
         shape = vars(self).get("_target_shape", ())  # not in all files of old versions

@@ -2,14 +2,40 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils._param_validation import HasMethods
+
+from sklofi._messages import shorten
 
 # A validation part of groups is the best of so many draws, fewer if there are many groups.
 MOST_DRAWS = 20
 GROUPS_DRAWN = 20_000
+
+
+class Split(NamedTuple):
+    """The graphs that a network is trained on, and those that it is stopped early by."""
+
+    training: NDArray[np.int64]
+    held_out: NDArray[np.int64]
+
+
+class HasSplit(HasMethods):
+    """Constraint of a splitter, as those of scikit-learn; texts have another `split`."""
+
+    def __init__(self) -> None:
+        super().__init__("split")
+
+    def is_satisfied_by(self, value: Any) -> bool:
+        return is_splitter(value)
+
+
+def is_splitter(value: Any) -> bool:
+    """Return whether something has the method `split` of scikit-learn's splitters."""
+    return callable(getattr(value, "split", None)) and not isinstance(value, str | bytes)
 
 
 class _Counts(NamedTuple):
@@ -160,6 +186,71 @@ def cross_parts(
         part_of = (np.arange(len(order)) + random_state.randint(n_parts)) % n_parts
         parts += [np.sort(order[part_of == part]) for part in range(n_parts)]
     return parts[:n_members]
+
+
+def splits_of(
+    splitter: Any, n_splits: int, graphs: Any, y: NDArray[Any], groups: NDArray[np.int64] | None
+) -> list[Split]:
+    """Return the first splits of a splitter, which is asked again if it has fewer.
+
+    Parameters
+    ----------
+    splitter : object with the method ``split(X, y, groups)``
+        It gives pairs of rows: to train on, and to hold out.
+
+    n_splits : int
+        How many splits there have to be.
+
+    graphs : GraphSet
+        The graphs.
+
+    y : ndarray of shape (n_graphs,) or (n_graphs, n_outputs)
+        Their targets.
+
+    groups : ndarray of shape (n_graphs,) or None
+        Their groups.
+
+    Returns
+    -------
+    splits : list of Split
+        The splits, in ascending order of rows.
+
+    Raises
+    ------
+    ValueError
+        If what the splitter gives is no split of these graphs.
+    """
+    splits: list[Split] = []
+    while len(splits) < n_splits:
+        found = list(islice(splitter.split(graphs, y, groups), n_splits - len(splits)))
+        if not found:
+            raise ValueError(f"{_named(splitter)} gives no split.")
+        splits += [_check_split(splitter, rows, held_out, len(y)) for rows, held_out in found]
+    return splits
+
+
+def _check_split(splitter: Any, rows: Any, held_out: Any, n_graphs: int) -> Split:
+    parts = [np.asarray(part) for part in (rows, held_out)]
+    if any(part.ndim != 1 or len(part) == 0 or part.dtype.kind not in "iu" for part in parts):
+        raise ValueError(
+            f"{_named(splitter)} has to give two parts of the graphs, each as numbers of rows,"
+            " and none of them empty."
+        )
+    training, validation = map(np.unique, parts)
+    first, last = min(training[0], validation[0]), max(training[-1], validation[-1])
+    if first < 0 or last >= n_graphs:
+        raise ValueError(
+            f"{_named(splitter)} gives row {first if first < 0 else last}, but there are"
+            f" {n_graphs} graphs to split, from 0 to {n_graphs - 1}. Graphs of weight zero are left"
+            " out before."
+        )
+    if len(both := np.intersect1d(training, validation)):
+        raise ValueError(f"{_named(splitter)} gives row {both[0]} to both parts of a split.")
+    return Split(training, validation)
+
+
+def _named(splitter: Any) -> str:
+    return f"The splitter {shorten(splitter)} (validation_fraction)"
 
 
 def _draw_groups(

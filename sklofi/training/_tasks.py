@@ -118,6 +118,14 @@ class Task(ABC):
         """Return the outputs of the network for graphs."""
 
     @abstractmethod
+    def _prediction_data(self, X: Any) -> Any:
+        """Return graphs as a dataset."""
+
+    @abstractmethod
+    def _joint_outputs_and_spread(self, dataset: Any) -> tuple[Tensor, Tensor]:
+        """Return the outputs of several networks together, and how far they are apart."""
+
+    @abstractmethod
     def _fit_part(self, X: Any, y: Any, sample_weight: Any) -> Self:
         """Train for one epoch on some graphs."""
 
@@ -422,6 +430,8 @@ class NetworkRegressor(RegressorMixin, Task, Parameterized):
 
     loss: str = choice("What to minimize.", tuple(LOSSES), default="absolute_error")
 
+    _search_space: ClassVar[dict[str, list[Any]]] = {"loss": list(LOSSES)}
+
     _target_checks: ClassVar[dict[str, Any]] = {
         "tables": True,
         "multi_output": True,
@@ -455,7 +465,7 @@ class NetworkRegressor(RegressorMixin, Task, Parameterized):
         return self._fit_part(X, y, sample_weight)
 
     @predicts_rows
-    def predict(self, X: Any) -> NDArray[np.float64]:
+    def predict(self, X: Any, *, return_std: bool = False) -> Any:
         """Predict the target of each graph.
 
         Parameters
@@ -463,12 +473,26 @@ class NetworkRegressor(RegressorMixin, Task, Parameterized):
         X : list of networkx graphs, or GraphSet
             Graphs.
 
+        return_std : bool, default=False
+            Whether to return as well how far the networks of `members_` are apart. It takes
+            several of them (`n_members`).
+
         Returns
         -------
         y : ndarray of shape (n_graphs,) or (n_graphs, n_outputs)
             Predicted targets, of the same number of dimensions as in `fit`.
+
+        std : ndarray, of the shape of `y`
+            The standard deviation of what the networks predict, each together with the share of
+            counts, in the unit of the target. It says where networks disagree, and is no interval
+            that holds the target. Only if `return_std` is True.
         """
-        return self._predictions(self._outputs(X))
+        if not return_std:
+            return self._predictions(self._outputs(X))
+        outputs, spread = self._joint_outputs_and_spread(self._prediction_data(X))
+        y = self._predictions(outputs)
+        std = restore_target(spread.numpy(), 0, self._target_scale)
+        return y, std.reshape(y.shape)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return the coefficient of determination, R^2.

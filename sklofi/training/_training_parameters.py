@@ -14,13 +14,16 @@ from sklofi._molecules import TakesMolecules
 from sklofi._parameters import (
     NOT_NEGATIVE,
     POSITIVE,
+    ReadsGraphFeatures,
     ReadsNodeLabels,
+    Searchable,
     choice,
     count,
     flag,
     parameter,
 )
 from sklofi.egonets._structure import STRUCTURES
+from sklofi.training._split import HasSplit
 
 
 def learning_rate(*, default: float) -> Any:
@@ -62,7 +65,7 @@ def with_counts(*, default: bool) -> Any:
     )
 
 
-class TrainingParameters(ReadsNodeLabels, TakesMolecules):
+class TrainingParameters(ReadsNodeLabels, ReadsGraphFeatures, TakesMolecules, Searchable):
     """Mixin with the parameters that all networks share, and the attributes of a fitted one."""
 
     node_features: Hashable | None = parameter(
@@ -103,11 +106,15 @@ class TrainingParameters(ReadsNodeLabels, TakesMolecules):
         to the weights that were best on them.""",
         default=True,
     )
-    validation_fraction: float = parameter(
+    validation_fraction: Any = parameter(
         """Share of the training graphs to set aside for early stopping, of all classes in
-        proportion; each of several networks sets aside others. Not used if `X_val` and
-        `y_val` are passed to `fit`.""",
-        [Interval(Real, 0, 1, closed="neither")],
+        proportion; each of several networks sets aside others. Or a splitter of scikit-learn,
+        anything with ``split(X, y, groups)``: a single network takes its first split, several
+        take its splits in turn, and again from the first if there are fewer. It sees the graphs
+        of weight above zero, and is not saved with the estimator. Not used if `X_val` and `y_val`
+        are passed to `fit`.""",
+        [Interval(Real, 0, 1, closed="neither"), HasSplit()],
+        "float or splitter",
         default=0.1,
     )
     patience: int = patience_of(default=30)
@@ -155,6 +162,13 @@ class TrainingParameters(ReadsNodeLabels, TakesMolecules):
         default=0,
     )
 
+    _search_space: ClassVar[dict[str, list[Any]]] = {
+        "structure": [None, "degree"],
+        "lr": [0.001, 0.002, 0.005, 0.01],
+        "weight_decay": [0.0, 0.1, 1.0],
+        "dropout": [0.0, 0.1, 0.3, 0.5],
+    }
+
     # The parameters that may change while a network is trained further.
     _may_change: ClassVar[frozenset[str]] = frozenset(
         {
@@ -171,6 +185,12 @@ class TrainingParameters(ReadsNodeLabels, TakesMolecules):
             'Losses and scores of all epochs: ``history_[:, "valid_loss"]``.',
         ),
         "n_epochs_": ("int", "Number of epochs that were run."),
+        "best_epoch_": (
+            "int or None",
+            """The epoch whose weights the network has, counted from 1 as in `history_`: the best
+            on validation graphs, or the last. 0 if no epoch has ended, and None if the network is
+            from a file that does not say.""",
+        ),
         "node_labels_": (
             "list",
             "The node labels of the training graphs, in the order of the columns that the\n"
@@ -179,8 +199,8 @@ class TrainingParameters(ReadsNodeLabels, TakesMolecules):
         "members_": (
             "list of estimators",
             """The networks, each as a fitted estimator of its own; of a single network without
-            counts, the estimator itself. `net_`, `module_`, `history_` and `n_epochs_` are those
-            of the first.""",
+            counts, the estimator itself. `net_`, `module_`, `history_`, `n_epochs_` and
+            `best_epoch_` are those of the first.""",
         ),
         "counts_": ("object or None", "The linear machine on counts; None if there is none."),
         "counts_share_": ("float", "Its share in the outputs, from 0 to 1."),

@@ -247,3 +247,94 @@ def test_machines_of_others_are_not_saved_and_that_is_told(tmp_path):
 def test_a_method_that_is_not_there_says_why():
     with pytest.raises(AttributeError, match=r"no predict_proba, because LinearSVC .* has none\."):
         FingerprintClassifier(estimator=LinearSVC()).predict_proba  # noqa: B018
+
+
+def table(graphs):
+    """Three labels and two numbers, and which of them are known."""
+    classes, y, _ = targets(graphs)
+    labels = np.column_stack([classes == name for name in ("few", "some", "many")]).astype(int)
+    return labels, np.column_stack([y, np.sqrt(y)]), np.random.RandomState(0).rand(len(y), 3) < 0.8
+
+
+@pytest.mark.parametrize("estimator", [*CLASSIFIERS, *REGRESSORS], ids=repr)
+def test_each_of_several_columns_is_predicted_as_if_it_were_alone(estimator):
+    graphs = bonded_graphs()
+    labels, numbers, _ = table(graphs)
+    y, weight = (labels if is_classifier(estimator) else numbers), targets(graphs)[2]
+    several = clone(estimator).fit(graphs, y, weight)
+    for column, values in enumerate(y.T):
+        alone = clone(estimator).fit(graphs, values, weight)
+        assert_array_equal(several.predict(graphs)[:, column], alone.predict(graphs))
+        if is_classifier(estimator):
+            probabilities = several.predict_proba(graphs)
+            assert_array_equal(probabilities[:, column], alone.predict_proba(graphs)[:, 1])
+            assert_array_equal(several.predict_log_proba(graphs), np.log(probabilities))
+            scores = several.decision_function(graphs)
+            assert_array_equal(scores[:, column], alone.decision_function(graphs))
+
+
+def test_machines_learn_from_the_scaled_counts_of_what_is_known():
+    graphs = bonded_graphs()
+    labels, numbers, is_known = table(graphs)
+    classifier = FingerprintClassifier().fit(graphs, np.where(is_known, labels, np.nan))
+    regressor = FingerprintRegressor().fit(graphs, np.where(is_known[:, :2], numbers, np.nan))
+    counts = FingerprintVectorizer().fit_transform(graphs).toarray()
+    scaled = counts / np.maximum(counts.std(axis=0), 1)
+    for column, rows in enumerate(is_known.T[:2]):
+        plain = LogisticRegression(max_iter=1000, tol=1e-8).fit(scaled[rows], labels[rows, column])
+        assert_allclose(
+            classifier.predict_proba(graphs)[:, column],
+            plain.predict_proba(scaled)[:, 1],
+            atol=2e-3,
+        )
+        y = numbers[rows, column]
+        plain = Ridge().fit(scaled[rows], (y - y.mean()) / y.std())
+        expected = y.mean() + y.std() * plain.predict(scaled)
+        assert_allclose(regressor.predict(graphs)[:, column], expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore:Column [02] of y has one class only")
+def test_labels_are_saved_with_one_that_no_graph_has(tmp_path):
+    graphs = bonded_graphs()
+    labels = table(graphs)[0] * [1, 1, 0]
+    classifier = FingerprintClassifier().fit(graphs, labels)
+    assert_array_equal(classifier.predict_proba(graphs)[:, 2], 0)
+    assert_array_equal(classifier.coef_[2], 0)
+    classifier.save(tmp_path / "model.safetensors")
+    loaded = FingerprintClassifier.load(tmp_path / "model.safetensors")
+    assert_array_equal(loaded.predict_proba(graphs), classifier.predict_proba(graphs))
+    first = FingerprintClassifier(estimator=LinearSVC()).fit(graphs, labels[:, ::-1])
+    assert not hasattr(first, "predict_proba")  # though a constant has one
+
+
+@pytest.mark.parametrize("estimator", [*CLASSIFIERS, *REGRESSORS], ids=repr)
+def test_coefficients_are_those_of_named_counts(estimator):
+    graphs = bonded_graphs()
+    classes, y, _ = targets(graphs)
+    labels, numbers, _ = table(graphs)
+    is_linear = clone(estimator)
+    one, several = (
+        ([classes, classes == "few"], labels) if is_classifier(estimator) else ([y], numbers)
+    )
+    for target in (*one, several):
+        is_linear.fit(graphs, target)
+        counts = is_linear.vectorizer_.transform(graphs)
+        found = counts @ is_linear.coef_.T + is_linear.intercept_
+        method = "decision_function" if is_classifier(estimator) else "predict"
+        expected = getattr(is_linear, method)(graphs)
+        assert_allclose(found.reshape(expected.shape), expected, atol=1e-10)
+        names = is_linear.vectorizer_.get_feature_names_out()
+        assert_array_equal(is_linear.feature_names_, names)
+        assert is_linear.coef_.shape[-1] == len(names)
+
+
+def test_machines_that_are_not_linear_have_no_coefficients():
+    graphs = bonded_graphs()
+    forest = FingerprintClassifier(estimator=DecisionTreeClassifier()).fit(
+        graphs, targets(graphs)[0]
+    )
+    with pytest.raises(
+        AttributeError, match=r"no coef_ .* DecisionTreeClassifier \(estimator\) has"
+    ):
+        forest.coef_  # noqa: B018
+    assert not hasattr(forest, "intercept_") and len(forest.feature_names_) > 0

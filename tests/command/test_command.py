@@ -260,6 +260,41 @@ def test_scaffolds_are_kept_apart_when_networks_are_stopped_early(molecules, tmp
     assert "fingerprint makes no use of --scaffold when it is fitted." in capsys.readouterr().err
 
 
+# Features of whole graphs
+
+
+def test_columns_beside_the_molecules_are_learned_from(tmp_path, capsys):
+    doses = [i % 5 / 2 for i in range(len(SMILES))]
+    sizes = [size + 3 * dose for size, dose in zip(N_ATOMS, doses, strict=True)]
+    rows = [*zip(SMILES, doses, sizes, strict=True)]
+    path = write_table(
+        tmp_path / "x.csv",
+        ["smiles", "dose", "y"],
+        [*rows, ("CC", "", 1.5), ("CO", "high", 1.5)],
+    )
+    model = str(tmp_path / "model.safetensors")
+    columns = ["--graph-features", "dose"]
+    fit = [path, "--target", "y", "--estimator", "fingerprint", "--output", model, *columns]
+    assert main(["fit", *fit]) == 0
+    err = capsys.readouterr().err
+    assert "x.csv, line 30: column 'dose': there is no value. Left out." in err
+    assert "x.csv, line 31: column 'dose': 'high' is not a number. Left out." in err
+    assert main(["predict", model, path, *columns]) == 0
+    predicted = [row["prediction"] for row in read_rows(capsys.readouterr().out)]
+    graphs = GraphSet.from_molecules(SMILES, graph_features=doses)
+    expected = FingerprintRegressor().fit(graphs, [y for *_, y in rows]).predict(graphs)
+    np.testing.assert_allclose([float(value) for value in predicted[:-2]], expected, rtol=1e-9)
+    assert predicted[-2:] == ["", ""]
+    assert main(["predict", model, path]) == 1
+    assert "X has 0 graph features, but FingerprintRegressor is" in capsys.readouterr().err
+
+
+def test_columns_beside_lists_of_edges_are_refused(edges, tmp_path, capsys):
+    arguments = ["--target", "y", "--output", str(tmp_path / "m"), "--graph-features", "dose"]
+    assert main(["fit", edges[0], *EDGES, *arguments]) == 1
+    assert "--graph-features is for molecules, which --smiles names." in capsys.readouterr().err
+
+
 # Lists of edges
 
 

@@ -723,3 +723,175 @@ def test_a_function_gets_the_edge_labels_of_a_set():
     )
     assert_allclose(found, expected)
     assert_array_equal(expected > 0, y)  # which only bonds can tell
+
+
+def tables(graphs, y):
+    """Labels and numbers that graphs know, and the same with holes."""
+    sizes = np.array([sum(degree == 1 for _, degree in graph.degree) for graph in graphs])
+    labels = np.column_stack([y, sizes % 2, sizes > np.median(sizes)]).astype(int)
+    numbers = np.column_stack([sizes + y, np.sqrt(sizes)])
+    is_known = np.random.RandomState(0).uniform(size=labels.shape) < 0.7
+    return labels, numbers, *(np.where(is_known[:, : t.shape[1]], t, np.nan)
+                              for t in (labels, numbers))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "classifier",
+    [
+        GraphKernelSVC(n_iter=1, class_weight="balanced"),
+        GraphKernelSVC(n_iter=1, solver="linear", random_state=0),
+        GraphKernelSVC(n_iter=1, probability=True, random_state=0),
+        GraphKernelSVC(kernel=RandomWalkKernel(), class_weight={0: 2.0}),
+    ],
+    ids=repr,
+)
+def test_each_of_several_labels_is_predicted_as_if_it_were_alone(classifier, motifs):
+    graphs, y = motifs[0][:40], motifs[1][:40]
+    labels = tables(graphs, y)[0]
+    weight = 1 + np.arange(40) % 3
+    for X in (graphs, GraphSet.from_networkx(graphs)):
+        several = clone(classifier).fit(X, labels, weight)
+        assert several.classes_.tolist() == [0, 1, 2]
+        for column, values in enumerate(labels.T):
+            alone = clone(classifier).fit(X, values, weight)
+            for method in ("predict", "decision_function", "predict_proba"):
+                if hasattr(alone, method):
+                    expected = getattr(alone, method)(X)
+                    expected = expected[:, 1] if expected.ndim == 2 else expected
+                    assert_array_equal(getattr(several, method)(X)[:, column], expected)
+
+
+@pytest.mark.parametrize("solver", ["gram", "linear"])
+def test_each_of_several_numbers_is_predicted_as_if_it_were_alone(solver, motifs):
+    graphs, y = motifs[0][:40], motifs[1][:40]
+    numbers = tables(graphs, y)[1]
+    regressor = GraphKernelSVR(n_iter=1, solver=solver, random_state=0).fit(graphs, numbers)
+    for column, values in enumerate(numbers.T):
+        alone = clone(regressor).fit(graphs, values)
+        assert_array_equal(regressor.predict(graphs)[:, column], alone.predict(graphs))
+
+
+@pytest.mark.parametrize("as_set", [False, True])
+def test_machines_learn_from_the_kernel_values_of_what_is_known(as_set, motifs):
+    graphs, y = motifs
+    _, _, labels, numbers = tables(graphs, y)
+    X = GraphSet.from_networkx(graphs) if as_set else graphs
+    values = linear_kernel(WLVectorizer(2, normalize=True).fit_transform(graphs[:60]))
+    classifier = GraphKernelSVC(n_iter=2).fit(X[:60], labels[:60])
+    regressor = GraphKernelSVR(n_iter=2).fit(X[:60], numbers[:60])
+    for column in (0, 1):
+        rows = np.flatnonzero(~np.isnan(labels[:60, column]))
+        block = values[np.ix_(rows, rows)]
+        plain = SVC(kernel="precomputed").fit(block, labels[rows, column])
+        assert_array_equal(classifier.svm_[column].support_, plain.support_)
+        found = classifier.decision_function(X[:60])[:, column]
+        assert_allclose(found, plain.decision_function(values[:, rows]), atol=1e-9)
+        target = numbers[rows, column]
+        plain = SVR(kernel="precomputed").fit(block, (target - target.mean()) / target.std())
+        expected = target.mean() + target.std() * plain.predict(values[:, rows])
+        assert_allclose(regressor.predict(X[:60])[:, column], expected, rtol=1e-6)
+    assert regressor.score(X[:60], numbers[:60]) > 0.3
+
+
+def test_one_kernel_matrix_serves_all_columns(motifs, monkeypatch):
+    calls = count_calls(monkeypatch)
+    labels = tables(*motifs)[2]
+    GraphKernelSVC().fit(motifs[0], labels)
+    assert calls == [(np.count_nonzero(~np.isnan(labels).all(axis=1)), None)]
+
+
+def test_weights_of_classes_are_those_of_each_label(motifs):
+    graphs, y = motifs[0][:40], motifs[1][:40]
+    labels = tables(graphs, y)[2]
+    weights = [{1: 5.0}, {0: 3.0}, {0: 1.0}]
+    several = GraphKernelSVC(n_iter=1, class_weight=weights).fit(graphs, labels)
+    for number, of_label in enumerate(weights):
+        alone = GraphKernelSVC(n_iter=1, class_weight=of_label).fit(graphs, labels)
+        assert_array_equal(
+            several.decision_function(graphs)[:, number],
+            alone.decision_function(graphs)[:, number],
+        )
+    with pytest.raises(ValueError, match="list of 3 dicts, one for each column of y"):
+        GraphKernelSVC(class_weight=weights[:2]).fit(graphs, labels)
+    with pytest.raises(ValueError, match="class_weight is a list"):
+        GraphKernelSVC(class_weight=weights).fit(graphs, y)
+
+
+def test_classes_of_weight_zero_are_not_known(motifs):
+    graphs, y = motifs[0][:40], motifs[1][:40]
+    labels = np.column_stack([y, 1 - y])
+    with pytest.warns(UserWarning, match="Column 0 of y has one class only: .* are 1"):
+        classifier = GraphKernelSVC(class_weight=[{0: 0}, {}]).fit(graphs, labels)
+    assert (classifier.predict(graphs)[:, 0] == 1).all()
+    labels[:, 0] = 0
+    with pytest.raises(ValueError, match=r"class_weight is zero for all .* column 0 of y"):
+        GraphKernelSVC(class_weight=[{0: 0}, {}]).fit(graphs, labels)
+
+
+def test_a_label_that_is_too_rare_to_calibrate_is_named(motifs):
+    graphs, y = motifs[0][:20], motifs[1][:20]
+    labels = np.column_stack([y, np.arange(20) == 3])
+    with pytest.raises(ValueError, match="only one of class 1 in column 1 of y"):
+        GraphKernelSVC(probability=True).fit(graphs, labels)
+
+
+@pytest.mark.parametrize("solver", ["gram", "linear"])
+@pytest.mark.parametrize("probability", [False, True])
+@pytest.mark.filterwarnings("ignore:Column 3 of y has one class only")
+def test_machines_of_several_columns_are_saved_and_copied(solver, probability, motifs, tmp_path):
+    graphs, y = motifs
+    labels = np.column_stack([tables(graphs, y)[2], np.ones(90)])
+    classifier = GraphKernelSVC(
+        n_iter=1, solver=solver, probability=probability, random_state=0
+    ).fit(GraphSet.from_networkx(graphs)[:60], labels[:60])
+    classifier.save(tmp_path / "model.safetensors")
+    loaded = sklofi.load(tmp_path / "model.safetensors")
+    assert vars(loaded).keys() == vars(classifier).keys()
+    for other in (loaded, pickle.loads(pickle.dumps(classifier))):
+        assert_array_equal(
+            other.decision_function(graphs[60:]), classifier.decision_function(graphs[60:])
+        )
+        assert hasattr(other, "predict_proba") == probability
+    assert (classifier.predict(graphs)[:, 3] == 1).all()
+    if probability:
+        assert_array_equal(loaded.predict_proba(graphs[60:])[:, 3], 1)
+        assert loaded.svm_[0] is loaded._calibrated[0].calibrated_classifiers_[0].estimator
+    regressor = GraphKernelSVR(n_iter=1, solver=solver).fit(graphs, tables(graphs, y)[3])
+    regressor.save(tmp_path / "model.safetensors")
+    loaded = sklofi.load(tmp_path / "model.safetensors")
+    assert_array_equal(loaded.predict(graphs), regressor.predict(graphs))
+
+
+def test_after_several_labels_a_single_one_can_be_fitted(motifs):
+    graphs, y = motifs[0][:30], motifs[1][:30]
+    classifier = GraphKernelSVC(n_iter=1).fit(graphs, tables(graphs, y)[2])
+    expected = GraphKernelSVC(n_iter=1).fit(graphs, y).decision_function(graphs)
+    assert_array_equal(classifier.fit(graphs, y).decision_function(graphs), expected)
+
+
+@pytest.mark.parametrize("kernel", ["wl", "wl-oa"])
+def test_coefficients_of_the_linear_solver_are_those_of_named_features(kernel, motifs):
+    graphs, y = motifs
+    labels, numbers, *_ = tables(graphs, y)
+    options = {"kernel": kernel, "n_iter": 1, "solver": "linear"}
+    for targets in (y, np.arange(90) % 3, labels):
+        classifier = GraphKernelSVC(**options).fit(graphs, targets)
+        found = classifier.kernel_.transform(graphs) @ classifier.coef_.T + classifier.intercept_
+        expected = classifier.decision_function(graphs)
+        assert_allclose(found.reshape(expected.shape), expected, atol=1e-12)
+        assert classifier.coef_.shape[1] == len(classifier.feature_names_)
+    for targets in (numbers[:, 0], numbers):
+        regressor = GraphKernelSVR(**options).fit(graphs, targets)
+        found = regressor.kernel_.transform(graphs) @ regressor.coef_.T + regressor.intercept_
+        assert_allclose(found, regressor.predict(graphs))
+
+
+def test_a_kernel_matrix_has_no_coefficients(motifs):
+    graphs, y = motifs[0][:20], motifs[1][:20]
+    classifier = GraphKernelSVC(n_iter=1).fit(graphs, y)
+    with pytest.raises(AttributeError, match='coef_ and intercept_ with solver="linear" only'):
+        classifier.coef_  # noqa: B018
+    assert len(classifier.feature_names_) == classifier.kernel_.n_features_out_
+    walks = GraphKernelSVC(kernel=RandomWalkKernel()).fit(graphs, y)
+    with pytest.raises(AttributeError, match="its kernel counts nothing"):
+        walks.feature_names_  # noqa: B018

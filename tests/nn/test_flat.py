@@ -47,6 +47,28 @@ def test_glorot_is_uniform_within_its_bound():
     assert not vector.any()
 
 
+class Conditioned(FlatNetwork):
+    def __init__(self, n_features, n_outputs, *, n_graph_features=0):
+        super().__init__()
+        self.output = Perceptron(n_features + n_graph_features, 4, n_outputs)
+
+    def embed(self, graphs, generator=None):
+        return pool(graphs.x, graphs)
+
+
+def test_the_head_sees_features_of_graphs_beside_their_vectors():
+    x, features = torch.randn(6, 4), torch.randn(3, 2)
+    network = Conditioned(4, 2, n_graph_features=2)
+    graphs = replace(three_graphs(x), graph_features=features)
+    vectors = torch.cat([pool(x, graphs), features], dim=1)
+    assert torch.equal(network.head_input(graphs), vectors)
+    assert torch.equal(network(graphs), network.output(vectors))
+    assert torch.equal(network.embed(graphs), pool(x, graphs))
+    assert network.n_embedding == 6
+    bare = Conditioned(4, 2)
+    assert torch.equal(bare.head_input(three_graphs(x)), bare.embed(three_graphs(x)))
+
+
 class Own(FlatNetwork):
     def __init__(self, n_features, n_outputs, layer):
         super().__init__()

@@ -38,6 +38,20 @@ def test_network_equals_the_formulas_in_values_and_gradients(kernel, pooling, re
         assert_close(got, wanted)
 
 
+def test_features_of_graphs_stand_beside_their_pooled_vectors():
+    graphs = random_graphs()
+    egonets, membership = as_matrices(graphs, 1)
+    features = torch.randn(len(graphs), 2)
+    network = LoFINetwork(3, 2, n_layers=2, n_masks=3, n_words=4, n_graph_features=2)
+    network.calibrate_(torch.linspace(-1, 1, 8), torch.linspace(1, 2, 8))
+    x = torch.randn(len(egonets), 3)
+    vectors = torch.cat([network.embed(x, egonets, membership), features], dim=1)
+    assert_close(network.head_input(x, egonets, membership, features), vectors)
+    standardized = (vectors - network.embedding_mean) / network.embedding_scale
+    hidden = torch.relu(network.hidden(standardized))
+    assert_close(network(x, egonets, membership, features), network.output(hidden))
+
+
 @pytest.mark.parametrize("kernel", ["intersection", "l1"])
 def test_a_node_that_is_not_there_is_as_if_removed(kernel):
     star, rest = nx.star_graph(4), nx.star_graph(3)

@@ -20,6 +20,8 @@ from sklearn.model_selection import (
     GridSearchCV,
     HalvingGridSearchCV,
     RandomizedSearchCV,
+    ShuffleSplit,
+    StratifiedGroupKFold,
     TunedThresholdClassifierCV,
     cross_val_score,
     cross_validate,
@@ -527,3 +529,128 @@ def test_tags_tell_what_the_estimators_are():
         assert tags.target_tags.required
         assert tags.target_tags.multi_output == (kind == "regressor")
         assert tags.transformer_tags is not None
+
+
+# Validation
+
+
+def test_a_single_network_takes_the_first_split_of_a_splitter(larger_motifs):
+    graphs, y = GraphSet.from_networkx(larger_motifs[0]), larger_motifs[1]
+    splitter = ShuffleSplit(3, test_size=0.3, random_state=1)
+    options = {**QUICK, "max_epochs": 2}
+    by_splitter = LoFIClassifier(**options, validation_fraction=splitter).fit(graphs, y)
+    rows, held_out = map(np.sort, next(splitter.split(graphs)))
+    by_hand = LoFIClassifier(**options)
+    by_hand.fit(graphs[rows], y[rows], X_val=graphs[held_out], y_val=y[held_out])
+    assert_array_equal(by_splitter.predict_proba(graphs), by_hand.predict_proba(graphs))
+
+
+def test_the_members_of_an_ensemble_take_splits_in_turn(larger_motifs):
+    graphs, y = GraphSet.from_networkx(larger_motifs[0]), larger_motifs[1]
+    splitter = StratifiedGroupKFold(3)
+    groups = np.arange(60) // 3
+    options = {**QUICK, "max_epochs": 2, "n_members": 2, "counts": True}
+    ensemble = LoFIClassifier(**options, validation_fraction=splitter)
+    ensemble.fit(graphs, y, groups=groups)
+    parts = [held_out for _, held_out in splitter.split(graphs, y, groups)][:2]
+    predicted = np.flatnonzero(~np.isnan(ensemble.oof_prediction_).any(axis=1))
+    assert predicted.tolist() == np.sort(np.concatenate(parts)).tolist()
+    for member, part in zip(ensemble.members_, parts, strict=True):
+        rest = np.setdiff1d(np.arange(60), part)
+        alone = LoFIClassifier(**{**options, "n_members": 1, "counts": False})
+        alone.set_params(random_state=member.random_state)
+        alone.fit(graphs[rest], y[rest], X_val=graphs[part], y_val=y[part])
+        assert_array_equal(member.predict_proba(graphs), alone.predict_proba(graphs))
+
+
+def test_a_splitter_is_copied_but_not_saved(larger_motifs, tmp_path):
+    graphs, y = larger_motifs
+    options = {**QUICK, "max_epochs": 1}
+    classifier = LoFIClassifier(**options, validation_fraction=ShuffleSplit(1, test_size=0.5))
+    assert clone(classifier).validation_fraction.test_size == 0.5
+    classifier.fit(graphs, y)
+    with pytest.warns(UserWarning, match="validation_fraction is not saved"):
+        classifier.save(tmp_path / "model.safetensors")
+    loaded = LoFIClassifier.load(tmp_path / "model.safetensors")
+    assert loaded.validation_fraction == 0.1
+    assert_array_equal(loaded.predict_proba(graphs), classifier.predict_proba(graphs))
+
+
+def test_what_is_no_splitter_is_refused(larger_motifs):
+    for value in ("0.1", 0.0, [1, 2]):
+        with pytest.raises(ValueError, match=r"'validation_fraction' .* implementing 'split'"):
+            LoFIClassifier(**QUICK, validation_fraction=value).fit(*larger_motifs)
+
+
+def test_weights_of_validation_graphs_are_copies_of_them(larger_motifs):
+    graphs, y = larger_motifs
+    X, X_val, y_val = graphs[:40], graphs[40:], y[40:]
+    weight = np.arange(20) % 3
+    copies = np.repeat(np.arange(20), weight)
+    quick = {**QUICK, "max_epochs": 2}
+    for options in (quick, {**quick, "n_members": 2, "counts": True}):
+        weighted, copied, plain = (LoFIClassifier(**options) for _ in range(3))
+        weighted.fit(X, y[:40], X_val=X_val, y_val=y_val, sample_weight_val=weight)
+        copied.fit(X, y[:40], X_val=[X_val[i] for i in copies], y_val=y_val[copies])
+        plain.fit(X, y[:40], X_val=X_val, y_val=y_val)
+        for name in ("valid_loss", "valid_score"):
+            assert_allclose(weighted.history_[:, name], copied.history_[:, name], rtol=1e-4)
+        assert not np.allclose(weighted.history_[:, "valid_loss"], plain.history_[:, "valid_loss"])
+        assert weighted.counts_share_ == copied.counts_share_
+    with pytest.raises(ValueError, match="weights of X_val, which is not given"):
+        LoFIClassifier(**QUICK).fit(graphs, y, sample_weight_val=weight)
+
+
+# The epoch whose weights a network has
+
+
+def validation_loss(classifier, X, y):
+    probabilities = classifier.predict_proba(X)
+    return -np.log(probabilities[np.arange(len(y)), y]).mean()
+
+
+def test_the_best_epoch_is_that_of_the_weights(larger_motifs, tmp_path):
+    graphs, y = larger_motifs
+    X_val, y_val = graphs[40:], np.random.RandomState(0).permutation(y[40:])
+    classifier = LoFIClassifier(**{**QUICK, "lr": 0.05, "patience": 3})
+    classifier.fit(graphs[:40], y[:40], X_val=X_val, y_val=y_val)
+    assert 1 <= classifier.best_epoch_ < classifier.n_epochs_
+    recorded = classifier.history_[classifier.best_epoch_ - 1, "valid_loss"]
+    assert validation_loss(classifier, X_val, y_val) == pytest.approx(recorded, rel=1e-4)
+    classifier.save(tmp_path / "model.safetensors")
+    loaded = LoFIClassifier.load(tmp_path / "model.safetensors")
+    for other in (loaded, pickle.loads(pickle.dumps(classifier)), copy.deepcopy(classifier)):
+        assert other.best_epoch_ == classifier.best_epoch_
+    classifier.partial_fit(graphs, y)  # which keeps the weights of its epoch
+    assert classifier.best_epoch_ == classifier.n_epochs_
+
+
+def test_without_early_stopping_the_best_epoch_is_the_last(larger_motifs):
+    options = {**QUICK, "max_epochs": 2, "early_stopping": False}
+    classifier = LoFIClassifier(**options).fit(*larger_motifs)
+    assert classifier.best_epoch_ == classifier.n_epochs_ == 2
+
+
+def test_each_member_has_its_best_epoch(larger_motifs, tmp_path):
+    graphs, y = larger_motifs
+    ensemble = LoFIClassifier(**{**QUICK, "lr": 0.05, "n_members": 3}).fit(graphs, y)
+    epochs = [member.best_epoch_ for member in ensemble.members_]
+    assert ensemble.best_epoch_ == epochs[0]
+    ensemble.save(tmp_path / "model.safetensors")
+    loaded = LoFIClassifier.load(tmp_path / "model.safetensors")
+    assert [member.best_epoch_ for member in loaded.members_] == epochs
+
+
+@pytest.mark.filterwarnings("ignore:Training was interrupted")
+@pytest.mark.parametrize("early_stopping", [True, False])
+def test_after_an_interrupt_the_best_epoch_is_one_that_has_ended(larger_motifs, early_stopping):
+    options = {**QUICK, "early_stopping": early_stopping}
+    classifier = LoFIClassifier(**options, callbacks=[RaisesIn(KeyboardInterrupt, 1)])
+    assert classifier.fit(*larger_motifs).best_epoch_ == 0
+    classifier = LoFIClassifier(**options, callbacks=[RaisesIn(KeyboardInterrupt, 3)])
+    assert classifier.fit(*larger_motifs).n_epochs_ == 2
+    if early_stopping:
+        losses = classifier.history_[:, "valid_loss"]
+        assert classifier.best_epoch_ == 1 + int(np.argmin(losses))
+    else:
+        assert classifier.best_epoch_ == 2

@@ -3,8 +3,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.model_selection import GroupKFold, PredefinedSplit, TimeSeriesSplit
 
-from sklofi.training._split import cross_parts, split_validation
+from sklofi.training._split import cross_parts, is_splitter, split_validation, splits_of
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -123,3 +124,58 @@ def test_groups_of_one_graph_each_change_nothing(strata, seed):
     alone, grouped = (cross_parts(strata, 0.2, 7, seed, names) for names in (None, groups))
     for one, other in zip(alone, grouped, strict=True):
         assert_array_equal(one, other)
+
+
+# Splitters
+
+
+def graphs_of(n_graphs):
+    return [f"graph {i}" for i in range(n_graphs)]
+
+
+def test_splits_are_those_of_the_splitter_in_turn_and_again():
+    groups = np.arange(12) // 2
+    splitter = GroupKFold(3)
+    expected = list(splitter.split(graphs_of(12), None, groups))
+    splits = splits_of(splitter, 5, graphs_of(12), np.zeros(12), groups)
+    assert len(splits) == 5
+    for split, (rows, held_out) in zip(splits, [*expected, *expected[:2]], strict=True):
+        assert split.training.tolist() == rows.tolist()
+        assert split.held_out.tolist() == held_out.tolist()
+
+
+def test_rows_that_a_splitter_leaves_out_are_in_neither_part():
+    (split,) = splits_of(TimeSeriesSplit(3), 1, graphs_of(8), np.zeros(8), None)
+    assert split.training.tolist() == [0, 1] and split.held_out.tolist() == [2, 3]
+
+
+class Fixed:
+    """Anything with a method `split` is a splitter."""
+
+    def __init__(self, *splits):
+        self.splits = splits
+
+    def split(self, X, y, groups):
+        return self.splits
+
+
+@pytest.mark.parametrize(
+    "splitter, match",
+    [
+        (Fixed(), "gives no split"),
+        (Fixed(([0, 1], [])), "none of them empty"),
+        (Fixed((np.ones(4, dtype=bool), [1])), "numbers of rows"),
+        (Fixed(([0, 1], [4])), "gives row 4, but there are 4 graphs"),
+        (Fixed(([0, -1], [2])), "gives row -1"),
+        (Fixed(([0, 1, 2], [2, 3])), "gives row 2 to both"),
+        (PredefinedSplit([0, 1, 0, 1, 0]), "Graphs of weight zero are left out before"),
+    ],
+)
+def test_what_is_no_split_of_the_graphs_is_refused(splitter, match):
+    with pytest.raises(ValueError, match=f"The splitter .*{match}"):
+        splits_of(splitter, 1, graphs_of(4), np.zeros(4), None)
+
+
+def test_texts_are_no_splitters():
+    assert is_splitter(Fixed()) and is_splitter(GroupKFold(2))
+    assert not any(map(is_splitter, ("0.1", b"0.1", 0.1, None)))

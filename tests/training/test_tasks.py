@@ -1,7 +1,11 @@
+import copy
+import pickle
+
 import networkx as nx
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.pipeline import Pipeline
 from training_helpers import FULL_BATCH, QUICK
 
 from sklofi import LoFIClassifier, LoFIRegressor
@@ -148,3 +152,59 @@ def test_losses_have_their_minimizers():
 def test_unknown_losses_are_refused(paths):
     with pytest.raises(ValueError, match="The 'loss' parameter of LoFIRegressor must be"):
         LoFIRegressor(**QUICK, loss="hinge").fit(*paths)
+
+
+# How far networks are apart
+
+
+@pytest.fixture(scope="module", params=[1, 2], ids=["one target", "two targets"])
+def ensemble(request, paths):
+    graphs, y = paths
+    y = y if request.param == 1 else np.column_stack([y, 100 - 10 * y])
+    options = {**QUICK, "max_epochs": 3, "n_members": 3, "counts": True}
+    return LoFIRegressor(**options).fit(graphs, y)
+
+
+def test_the_spread_is_that_of_the_networks_with_their_share_of_counts(ensemble, paths):
+    graphs, _ = paths
+    y, std = ensemble.predict(graphs, return_std=True)
+    assert_array_equal(y, ensemble.predict(graphs))
+    ensemble_of_counts = copy.copy(ensemble)
+    ensemble_of_counts.counts_share_ = 1.0
+    of_counts = ensemble_of_counts.predict(graphs)
+    for share in (0.0, 0.25, 1.0):
+        other = copy.copy(ensemble)
+        other.counts_share_ = share
+        blended = [
+            (1 - share) * member.predict(graphs) + share * of_counts for member in other.members_
+        ]
+        y, std = other.predict(graphs, return_std=True)
+        assert std.shape == y.shape
+        assert_allclose(y, np.mean(blended, axis=0), rtol=1e-5)
+        assert_allclose(std, np.std(blended, axis=0), atol=1e-4)
+        assert (std > 0).any() == (share < 1)
+
+
+def test_the_spread_passes_through_files_and_pipelines(ensemble, paths, tmp_path):
+    graphs, _ = paths
+    expected = ensemble.predict(graphs, return_std=True)
+    ensemble.save(tmp_path / "model.safetensors")
+    loaded = LoFIRegressor.load(tmp_path / "model.safetensors")
+    pipeline = Pipeline([("nothing", "passthrough"), ("lofi", ensemble)])
+    for estimator in (loaded, pickle.loads(pickle.dumps(ensemble)), pipeline):
+        for array, other in zip(estimator.predict(graphs, return_std=True), expected, strict=True):
+            assert_array_equal(array, other)
+
+
+def test_the_spread_has_the_unit_of_the_target(paths):
+    graphs, y = paths
+    options = {**QUICK, "max_epochs": 1, "n_members": 2}
+    _, std = LoFIRegressor(**options).fit(graphs, y).predict(graphs, return_std=True)
+    _, larger = LoFIRegressor(**options).fit(graphs, 1e200 * y).predict(graphs, return_std=True)
+    assert_allclose(larger, 1e200 * std, rtol=1e-4)
+
+
+def test_a_single_network_has_no_spread(paths):
+    regressor = LoFIRegressor(**{**QUICK, "max_epochs": 1}).fit(*paths)
+    with pytest.raises(ValueError, match=r"LoFIRegressor has a single network.* n_members=5"):
+        regressor.predict(paths[0], return_std=True)

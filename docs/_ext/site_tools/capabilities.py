@@ -6,11 +6,14 @@ Nothing here needs Sphinx, so that tests can read it.
 import json
 import subprocess
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any
 
-from sklearn.base import BaseEstimator, is_classifier, is_regressor
+import networkx as nx
+import numpy as np
+from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.utils import get_tags
 
 from site_tools.doors import homes
@@ -83,24 +86,46 @@ def is_explained(estimator: Any) -> str:
     return YES if isinstance(estimator, BaseLoFI) else NO
 
 
+def takes_holes(estimator: Any) -> str:
+    """Whether targets may be a table of which some values are missing: it is tried."""
+    if not any(by_tag(name)(estimator) for name in SEVERAL):
+        return NO
+    values = estimator.get_params(deep=False)
+    short = {name: value for name, value in SHORT.items() if name in values}
+    graphs = [nx.path_graph(n) for n in (2, 3, 4, 5)] * 3
+    y = np.array([[0, 1], [1, np.nan], [1, 0], [0, 1]] * 3)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            clone(estimator).set_params(**short).fit(graphs, y)
+    except ValueError:
+        return NO
+    return YES
+
+
+SEVERAL = ("classifier_tags.multi_label", "target_tags.multi_output")
+SHORT = {"n_members": 1, "counts": False, "max_epochs": 1}  # a fit that only has to happen
 READING = {
     "edge labels, bonds": by_parameter("edge_label"),
     "edge weights": by_parameter("edge_weight"),
     "node features": by_parameter("node_features"),
     "edge features": by_parameter("edge_features"),
+    "graph features": by_parameter("graph_features"),
 }
 WITHOUT = {"without torch": lambda estimator: YES if name_of(estimator) in WORKING else NO}
 TABLES: dict[str, dict[str, Callable[[Any], str]]] = {
     "classifiers": {
         **READING,
         "probabilities": by_method("predict_proba"),
-        "several labels": by_tag("classifier_tags.multi_label"),
+        "several labels": by_tag(SEVERAL[0]),
+        "missing labels": takes_holes,
         "explanations": is_explained,
         **WITHOUT,
     },
     "regressors": {
         **READING,
-        "several targets": by_tag("target_tags.multi_output"),
+        "several targets": by_tag(SEVERAL[1]),
+        "missing targets": takes_holes,
         "explanations": is_explained,
         **WITHOUT,
     },

@@ -7,18 +7,25 @@ from sphinx.util.docutils import SphinxDirective
 from site_tools.capabilities import table
 
 
+def to_markdown(head: list[str], rows: list[list[str]]) -> str:
+    """A table in Markdown, with names that link to the reference."""
+    named = [[f"{{py:class}}`~{name}`", *cells] for name, *cells in rows]
+    lines = [head, ["---"] * len(head), *named]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
 class Capabilities(SphinxDirective):
-    """A table of estimators; the argument says of which."""
+    """A table of estimators on a page in Markdown; the argument says of which."""
 
     required_arguments = 1
 
     def run(self) -> list[nodes.Node]:
+        """Return the table."""
         head, *rows = table(self.arguments[0])
-        lines = [".. list-table::", "   :header-rows: 1", "   :class: capabilities", ""]
-        names = ([f":class:`~{row[0]}`", *row[1:]] for row in rows)
-        for cells in [head, *names]:
-            lines += [f"   {'* -' if i == 0 else '  -'} {cell}" for i, cell in enumerate(cells)]
-        return self.parse_text_to_nodes("\n".join(lines))
+        found = self.parse_text_to_nodes(to_markdown(head, rows))
+        for node in found:
+            node["classes"].append("capabilities")
+        return found
 
 
 def setup(app: Sphinx) -> None:

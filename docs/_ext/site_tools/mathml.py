@@ -1,5 +1,6 @@
 """Formulas as MathML, which browsers draw by themselves: no script, no font, no network."""
 
+import re
 from typing import Any
 
 from docutils import nodes
@@ -8,14 +9,20 @@ from docutils.utils.math.latex2mathml import tex2mathml
 from sphinx.application import Sphinx
 from sphinx.util import logging
 
+# A fraction of two digits without braces, which docutils takes for a numerator of two digits.
+SHORT_FRACTION = re.compile(r"(\\[td]?frac)\s*(\d)\s*(\d)")
+
 logger = logging.getLogger(__name__)
 
 
 def to_mathml(formula: str, *, is_block: bool = False) -> str:
     """A formula in LaTeX as MathML; several lines are aligned at their ampersands."""
+    formula = SHORT_FRACTION.sub(r"\1{\2}{\3}", formula)
     if is_block and "\\\\" in formula and "\\begin" not in formula:
         formula = rf"\begin{{aligned}}{formula}\end{{aligned}}"
-    return tex2mathml(formula, as_block=is_block)
+    mathml = tex2mathml(formula, as_block=is_block)
+    # In the cells of a table sums would be small, with what they run over beside them.
+    return mathml.replace("<mtable", '<mtable displaystyle="true"') if is_block else mathml
 
 
 def render(translator: Any, node: nodes.Element, *, is_block: bool) -> None:

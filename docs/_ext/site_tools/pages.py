@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
@@ -24,6 +25,15 @@ def rewrite_links(app: Sphinx, page: str, source: list[str]) -> None:
         source[0] = for_the_site(source[0], path, path)
 
 
+def strip_blocks(app: Sphinx, doctree: nodes.document) -> None:
+    """Leave out the blank line that ends a doctest before its fence."""
+    for block in doctree.findall(nodes.literal_block):
+        if block.rawsource == block.astext():
+            block.rawsource = block.rawsource.rstrip("\n")
+            block.children = [nodes.Text(block.rawsource)]
+
+
 def setup(app: Sphinx) -> None:
     app.connect("config-inited", write_pages)
     app.connect("source-read", rewrite_links)
+    app.connect("doctree-read", strip_blocks)
