@@ -380,9 +380,12 @@ class NetworkClassifier(ClassifierMixin, Task, WeighsClasses):
     def _weigh_classes(
         self, find: Callable[..., Any], y: NDArray[Any], weight: NDArray[np.float64], *, reset: bool
     ) -> None:
-        """Find the weights of classes by the graphs of a new fit, or if the parameter changes."""
+        """Find the weights of classes by the graphs of a new fit, or if the parameter changes.
+
+        Graphs for early stopping that are given have the weights of the training graphs.
+        """
         before = vars(self).get("_class_weight", self.class_weight)  # not in files of old versions
-        if reset or not hasattr(self, "net_") or self.class_weight != before:
+        if reset or "_weights_of_classes" not in vars(self) or self.class_weight != before:
             self._weights_of_classes = find(self.class_weight, y=y, weight=weight)
         self._class_weight = copy.copy(self.class_weight)
 
