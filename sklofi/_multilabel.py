@@ -60,6 +60,18 @@ def read_labels(y: Any, *, is_part: bool = False) -> NDArray[np.int8] | None:
     return labels
 
 
+def read_true_classes(y: Any) -> Any:
+    """Return classes as they are, and several labels as integers, all of which are known."""
+    labels = read_labels(y, is_part=True)
+    if labels is not None and (labels == UNKNOWN).any():
+        raise ValueError(
+            "y has missing labels, and the share of graphs whose labels are all right is not"
+            " known then. Use sklofi.comparison.multilabel_roc_auc, which leaves out what is"
+            " missing."
+        )
+    return y if labels is None else labels
+
+
 def check_columns_known(is_known: NDArray[np.bool_]) -> None:
     """Refuse a column of which nothing is known."""
     if len(empty := np.flatnonzero(~is_known.any(axis=0))):
