@@ -50,7 +50,8 @@ def read_labels(y: Any, *, is_part: bool = False) -> NDArray[np.int8] | None:
     if (wrong := is_known & ~is_label).any():
         row, column = np.argwhere(wrong)[0].tolist()
         raise ValueError(
-            f"The value of y in row {row}, column {column} is {show(table[row, column])}."
+            f"The value of y in row {row}, column {column} is"
+            f" {show(table[row].tolist()[column])}."
             " Where y has several columns, each one is a label: 1 for graphs that have it, 0 for"
             " those that do not, NaN where it is not known. For one target with several classes,"
             " pass y of one dimension."
