@@ -70,9 +70,9 @@ def _have_names(vectors: NDArray[np.float64] | None, names: object) -> bool:
         return True
     n_columns = vectors.shape[1]
     if isinstance(names, tuple):
-        return len(names) == n_columns
+        return bool(len(names) == n_columns)
     length = len(names) if isinstance(names, str | bytes) else 1
-    return n_columns * length <= MOST_LETTERS
+    return bool(n_columns * length <= MOST_LETTERS)
 
 
 def _have_right_numbers(graphs: GraphSet) -> bool:
