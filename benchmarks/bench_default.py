@@ -249,15 +249,52 @@ def print_tables(reference: str = "LoFI") -> None:
             print("  " + ", ".join(cells))
 
 
+ROWS = {
+    "LoFI": "LoFI, default",
+    "LoFI: networks alone": "its networks alone",
+    "LoFI: counts alone": "its counts alone",
+    "LoFI, one network": "LoFI, one network",
+    "WL-OA, searched": "WL-OA, searched",
+    "WL, searched": "WL, searched",
+    "Fingerprint": "Fingerprint",
+    "GIN": "GIN, several and counts",
+    "GIN, one network": "GIN, one network",
+}
+
+
+def print_markdown(score: str) -> None:
+    """Print the means of a score over ten folds, in the form of docs/results.md."""
+    everything = read_results()
+    names = [name for name in SETS if name != "ZINC"]
+    found = {
+        name: scores_by_fold([record for record in everything if record["set"] == name])
+        for name in names
+    }
+    print("| | " + " | ".join(names) + " |\n" + "|---" * (len(names) + 1) + "|")
+    scale, digits = (100, 1) if score in ("accuracy", "calibration_error") else (1, 3)
+    for method, label in ROWS.items():
+        cells = []
+        for name in names:
+            values = [fold[score] for fold in found[name].get(method, {}).values() if score in fold]
+            is_whole = len(values) == N_FOLDS
+            cells.append(f"{scale * np.mean(values):.{digits}f}" if is_whole else "")
+        if any(cells):
+            print(f"| {label} | " + " | ".join(cells) + " |")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
     parser.add_argument("--methods", nargs="+", choices=list(METHODS), default=list(METHODS))
     parser.add_argument("--folds", nargs="+", type=int, default=list(range(N_FOLDS)))
     parser.add_argument("--tables", action="store_true", help="only print what is there")
+    parser.add_argument("--markdown", choices=SCORES, help="only print a table of this score")
     arguments = parser.parse_args()
     if arguments.tables:
         print_tables()
+        return
+    if arguments.markdown:
+        print_markdown(arguments.markdown)
         return
     torch.set_num_threads(1)
     for name in arguments.sets:

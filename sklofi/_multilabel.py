@@ -50,7 +50,8 @@ def read_labels(y: Any, *, is_part: bool = False) -> NDArray[np.int8] | None:
     if (wrong := is_known & ~is_label).any():
         row, column = np.argwhere(wrong)[0].tolist()
         raise ValueError(
-            f"The value of y in row {row}, column {column} is {show(table[row, column])}."
+            f"The value of y in row {row}, column {column} is"
+            f" {show(table[row].tolist()[column])}."
             " Where y has several columns, each one is a label: 1 for graphs that have it, 0 for"
             " those that do not, NaN where it is not known. For one target with several classes,"
             " pass y of one dimension."
@@ -58,6 +59,18 @@ def read_labels(y: Any, *, is_part: bool = False) -> NDArray[np.int8] | None:
     if not is_part:
         check_columns_known(is_known)
     return labels
+
+
+def read_true_classes(y: Any) -> Any:
+    """Return classes as they are, and several labels as integers, all of which are known."""
+    labels = read_labels(y, is_part=True)
+    if labels is not None and (labels == UNKNOWN).any():
+        raise ValueError(
+            "y has missing labels, and the share of graphs whose labels are all right is not"
+            " known then. Use sklofi.comparison.multilabel_roc_auc, which leaves out what is"
+            " missing."
+        )
+    return y if labels is None else labels
 
 
 def check_columns_known(is_known: NDArray[np.bool_]) -> None:

@@ -11,6 +11,12 @@ from numpy.typing import NDArray
 # come to an end with the squares of larger ones.
 FARTHEST_TARGET = 1e8
 
+# The largest weight of a graph that is taken as it is.
+ORDINARY = 1e6
+
+# A share of the largest weight that changes no number.
+NOTHING = float(np.finfo(np.float64).eps) ** 2
+
 
 def weighted_mean_and_scale(
     values: NDArray[np.float64],
@@ -36,6 +42,23 @@ def weighted_mean_and_scale(
         # The spread of the smallest numbers there are may vanish.
         is_constant = (scale <= 10 * eps) | (spread == 0)
         return largest * mean, np.where(is_constant, constant, spread)
+
+
+def tame_weights(weight: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return weights that machines of scikit-learn can compute with, at least one above zero.
+
+    To them a weight of two is two graphs, so that ordinary weights stay as they are. If the
+    largest is beyond `ORDINARY` or below its inverse, they are divided by their mean, and those
+    that are too small beside it to change any number become zero.
+    """
+    largest = weight.max()
+    if 1 / ORDINARY <= largest <= ORDINARY:
+        return np.where(weight < largest * NOTHING, 0, weight)
+    with np.errstate(under="ignore", over="ignore"):
+        weight = weight / largest
+        weight = np.where(weight < NOTHING, 0, weight)
+        tame: NDArray[np.float64] = weight / weight[weight > 0].mean()
+    return tame
 
 
 def weighted_quantile(

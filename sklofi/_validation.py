@@ -136,11 +136,22 @@ def check_targets(
     elif tables and (labels := read_labels(y, is_part=True)) is not None:
         return labels
     y = _read_numbers(y, "y") if is_numeric else _read_classes(y)
+    _refuse_nan(y)
     checked: NDArray[Any] = validate_data(estimator, X="no_validation", y=y, **target_checks)
     if tables and is_numeric and checked.ndim == 2:
         checked = checked.astype(np.float64)
         checked[holes] = np.nan
     return checked
+
+
+def _refuse_nan(y: Any) -> None:
+    """Refuse NaN in targets that are no table."""
+    targets = np.asarray(y)
+    if targets.dtype.kind == "f" and (missing := np.isnan(targets)).any():
+        raise ValueError(
+            f"Input y contains NaN: the target of graph {np.argwhere(missing)[0, 0]} is not known."
+            " Leave such graphs out; only where y has several columns may values be missing."
+        )
 
 
 def fill_holes(y: Any) -> tuple[Any, NDArray[np.bool_] | bool]:
@@ -156,7 +167,8 @@ def fill_holes(y: Any) -> tuple[Any, NDArray[np.bool_] | bool]:
     if infinite.any():
         row, column = np.argwhere(infinite)[0].tolist()
         raise ValueError(
-            f"The value of y in row {row}, column {column} is {show(table[row, column])}. Targets"
+            f"The value of y in row {row}, column {column} is"
+            f" {show(table[row].tolist()[column])}. Targets"
             " are finite numbers, or NaN where they are not known."
         )
     return (np.where(holes, 0, table), holes) if holes.any() else (y, False)

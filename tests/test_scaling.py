@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from sklofi._scaling import restore_target, weighted_mean_and_scale
+from sklofi._scaling import restore_target, tame_weights, weighted_mean_and_scale
 
 
 def test_constant_columns_are_centerd_but_not_blown_up():
@@ -47,3 +47,19 @@ def test_the_smallest_numbers_there_are_count_as_constant():
 def test_predictions_beyond_all_numbers_are_the_largest():
     found = restore_target(np.array([-20.0, 0.0, 20.0]), 5e307, 5e307)
     assert_allclose(found, [-np.finfo(float).max, 5e307, np.finfo(float).max])
+
+
+def test_ordinary_weights_stay_as_they_are():
+    weight = np.array([0.1, 2.0, 1e-3])
+    assert tame_weights(weight) is not weight and (tame_weights(weight) == weight).all()
+
+
+@pytest.mark.parametrize("size", [5e-324, 1e-300, 1e12, 1e307])
+def test_weights_of_any_size_are_tamed(size):
+    weight = size * np.array([1.0, 2.0, 3.0])
+    assert_allclose(tame_weights(weight), [0.5, 1.0, 1.5])
+
+
+def test_weights_that_change_nothing_are_none():
+    assert (tame_weights(np.array([1e300, 1e-300, 0.0])) == [1, 0, 0]).all()
+    assert (tame_weights(np.array([1.0, 1e-300])) == [1, 0]).all()

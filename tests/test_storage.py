@@ -248,6 +248,7 @@ def test_skops_with_the_types_that_the_readme_lists(estimators, name, graphs):
         estimator = f"sklofi._lofi.{type(estimators[name]).__name__}"
         training = "sklofi.training"
         encoders = {
+            "sklofi._graph_features.GraphEncoder",
             f"{training}._encoding.NodeEncoder",
             f"{training}._relation_encoder.RelationEncoder",
         }

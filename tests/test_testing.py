@@ -179,7 +179,7 @@ class TakesLabels(LabelCounter):
     """Counts for each of several labels, by the graphs of which it is known."""
 
     def fit(self, X, y, sample_weight=None):
-        if np.ndim(y) == 1:
+        if np.ndim(y) != 2:
             return super().fit(X, y, sample_weight)
         known = ~np.isnan(y)
         if len(empty := np.flatnonzero(~known.any(axis=0))):

@@ -12,6 +12,9 @@ from sklofi.graphs._molecule_options import MoleculeOptions
 if TYPE_CHECKING:
     from sklofi.graphs._graph_set import GraphSet
 
+# Of the numbered names of all columns of graph features, together.
+MOST_LETTERS = 2**24
+
 
 def is_consistent(graphs: GraphSet) -> bool:
     """Return whether the arrays of graphs, perhaps from a file of unknown origin, fit together."""
@@ -62,8 +65,14 @@ def _are_floats(array: NDArray[np.float64] | None, length: int, n_dims: int) -> 
 
 
 def _have_names(vectors: NDArray[np.float64] | None, names: object) -> bool:
-    """Return whether each column has a name, if columns have names."""
-    return vectors is None or not isinstance(names, tuple) or len(names) == vectors.shape[1]
+    """Return whether each column has a name, if columns have names, and these fit into memory."""
+    if vectors is None:
+        return True
+    n_columns = vectors.shape[1]
+    if isinstance(names, tuple):
+        return bool(len(names) == n_columns)
+    length = len(names) if isinstance(names, str | bytes) else 1
+    return bool(n_columns * length <= MOST_LETTERS)
 
 
 def _have_right_numbers(graphs: GraphSet) -> bool:

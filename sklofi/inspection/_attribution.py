@@ -39,6 +39,15 @@ NUMBERS_PER_MEMBER = 8
 BESIDE_0 = 2.0**-10
 
 
+# How often the attributions of several networks are computed, with smaller tolerances from one
+# time to the next, where they cancel: by this and a factor of two at most.
+TRIES, MOST_FINER = 3, 8
+
+
+# Stands for a tolerance of zero, of graphs to which nothing is attributed.
+TINY = np.finfo(np.float64).tiny
+
+
 @torch.inference_mode(False)  # it also allows gradients, if the caller has forbidden them
 def node_attribution(
     estimator: Any, X: Any, *, target: Any = None, tol: float = 0.01, n_steps: int = 4096
@@ -151,8 +160,6 @@ def node_attribution(
     found = fitted_lofi(estimator)
     graphs = as_graph_set(X, **found._reading())
     result, (attributions,) = attribute(found, graphs, target, tol, n_steps, NodePresence())
-    if found.counts_ is not None:
-        _add_counts(found, graphs, result, attributions)
     return Bunch(attributions=attributions, **result)
 
 
@@ -326,26 +333,58 @@ def attribute(
 ) -> tuple[dict[str, NDArray[Any]], list[list[Floats]]]:
     """Return what is known of graphs, and for each derived column the integrals of all parts.
 
-    Of several networks it is the mean, times what is not the share of counts.
+    Of several networks it is the mean, times what is not the share of counts, and for nodes what
+    counts add. Attributions of these may cancel, so that a sum is less exact than its parts:
+    then the parts are computed again with a smaller tolerance.
     """
-    members = estimator.members_
-    if len(members) == 1 and estimator.counts_ is None:
-        return _attribute(members[0], graphs, target, tol, n_steps, presence)
-    if target is None and is_classifier(estimator) and estimator._n_labels is None:
+    members, is_sum = estimator.members_, _is_sum(estimator)
+    if is_sum and target is None and is_classifier(estimator) and estimator._n_labels is None:
         target = estimator.predict(graphs)
-    results, columns = zip(
-        *(_attribute(member, graphs, target, tol, n_steps, presence) for member in members),
-        strict=True,
-    )
-    weight = (1 - estimator.counts_share_) / len(members)
+    tol_of_parts = tol
+    is_exact: Any = None
+    for tries_left in reversed(range(TRIES)):
+        parts = [
+            _attribute(member, graphs, target, tol_of_parts, n_steps, presence)
+            for member in members
+        ]
+        result, columns = _mean(estimator, parts) if is_sum else parts[0]
+        if estimator.counts_ is not None and isinstance(presence, NodePresence):
+            _add_counts(estimator, graphs, result, columns[0])
+        is_reached, rounding = result.pop("is_reached"), result.pop("rounding")
+        is_exact = is_reached if is_exact is None else is_exact  # by the tolerance of the user
+        size = np.array([np.abs(values).sum() for values in columns[0]])
+        allowed = tol * np.maximum(size, TINY) + rounding
+        missed = np.abs(result["residuals"])
+        cancels = is_sum & is_exact & (missed > allowed)
+        if tries_left == 0 or not cancels.any():
+            break
+        ratio = (missed[cancels] / np.maximum(allowed[cancels], TINY)).max()
+        tol_of_parts /= 2 * min(float(ratio), MOST_FINER)
+    if (is_bad := ~is_exact | cancels).any():
+        _warn_of_residuals(result, is_bad, tol, n_steps, only_in_sum=bool(is_exact.all()))
+    return result, columns
+
+
+def _is_sum(estimator: BaseLoFI) -> bool:
+    """Whether attributions are sums of several, which may cancel."""
+    return len(estimator.members_) > 1 or estimator.counts_ is not None
+
+
+def _mean(
+    estimator: BaseLoFI, parts: Sequence[tuple[dict[str, NDArray[Any]], list[list[Floats]]]]
+) -> tuple[dict[str, NDArray[Any]], list[list[Floats]]]:
+    """Return the mean of what single networks give, times what is not the share of counts."""
+    results, columns = zip(*parts, strict=True)
+    weight = (1 - estimator.counts_share_) / len(parts)
     result = {
         name: weight * np.sum([of_member[name] for of_member in results], axis=0)
-        for name in ("outputs", "baselines", "residuals")
+        for name in ("outputs", "baselines", "residuals", "rounding")
     }
     result["n_steps"] = np.max([of_member["n_steps"] for of_member in results], axis=0)
+    result["is_reached"] = np.all([of_member["is_reached"] for of_member in results], axis=0)
     result["targets"] = results[0]["targets"]
     return result, [
-        [weight * np.sum(parts, axis=0) for parts in zip(*of_members, strict=True)]
+        [weight * np.sum(values, axis=0) for values in zip(*of_members, strict=True)]
         for of_members in zip(*columns, strict=True)
     ]
 
@@ -396,9 +435,12 @@ def _attribute(
         columns.append(chosen)
         sizes.append(presence.parts(batch).offsets.diff().cpu().numpy())
     explained, n_parts = np.concatenate(columns), np.concatenate(sizes)
-    baselines, outputs, residuals, n_taken, is_reached, components = (
+    baselines, outputs, residuals, rounding, n_taken, is_reached, components = (
         np.concatenate([getattr(part, name) for part in parts])
-        for name in ("starts", "ends", "residuals", "n_steps", "is_reached", "components")
+        for name in (
+            *("starts", "ends", "residuals", "rounding"),
+            *("n_steps", "is_reached", "components"),
+        )
     )
     targets = explained
     if is_classifier(estimator):
@@ -406,36 +448,43 @@ def _attribute(
     else:
         mean, scale = estimator._target_mean[explained], estimator._target_scale[explained]
         outputs, baselines = mean + scale * outputs, mean + scale * baselines
-        residuals = scale * residuals
+        residuals, rounding = scale * residuals, scale * rounding
         components = components * scale.repeat(n_parts)[:, None]
     result = {
         "outputs": outputs,
         "baselines": baselines,
         "residuals": residuals,
+        "rounding": rounding,
         "n_steps": n_taken,
+        "is_reached": is_reached,
         "targets": targets,
     }
-    if not is_reached.all():
-        _warn_of_residuals(result, ~is_reached, tol, n_steps)
     ends = np.cumsum(n_parts)[:-1]
     return result, [np.split(column, ends) for column in components.T]
 
 
 def _warn_of_residuals(
-    result: dict[str, NDArray[Any]], is_bad: NDArray[np.bool_], tol: float, n_steps: int
+    result: dict[str, NDArray[Any]],
+    is_bad: NDArray[np.bool_],
+    tol: float,
+    n_steps: int,
+    *,
+    only_in_sum: bool,
 ) -> None:
     bad = np.flatnonzero(is_bad)
     worst = bad[np.abs(result["residuals"][bad]).argmax()]
     difference = result["outputs"][worst] - result["baselines"][worst]
     remedy = f"Allow more steps than n_steps={n_steps}, or a larger tol."
-    if (result["n_steps"][bad] < n_steps).all():
+    if only_in_sum:
+        remedy = "Those of single networks do, and cancel each other. Pass a smaller tol."
+    elif (result["n_steps"][bad] < n_steps).all():
         remedy = "More steps do not help: along the path, the output jumps."
     warnings.warn(
         f"The attributions of {len(bad)} of {len(is_bad)} graphs do not reach tol={tol}. The worst"
         f" are those of graph {worst}, which miss {result['residuals'][worst]:.3g} of its output"
         f" less the baseline, {difference:.3g}. {remedy}",
         ConvergenceWarning,
-        stacklevel=6,
+        stacklevel=5,
     )
 
 

@@ -49,6 +49,7 @@ class Integrals:
     ends: Floats
     residuals: Floats  # of each path, ends - starts - the sum of its components
     n_steps: Ints
+    rounding: Floats  # what may be missed of each path whatever the tolerance
     is_reached: NDArray[np.bool_]  # whether residuals are within the tolerance
 
 
@@ -98,7 +99,8 @@ def integrate(
         spread = np.sqrt(np.bincount(steps.path, steps.missed**2))
         size = np.add.reduceat(np.abs(components[:, 0]), points.offsets[:-1])
         allowed = tol * np.maximum(size, np.finfo(size.dtype).tiny)  # also where tol is infinite
-        allowed += ROUNDING * eps * points.largest_values()
+        rounding = ROUNDING * eps * points.largest_values()
+        allowed += rounding
         is_reached = np.maximum(np.abs(total), spread) <= allowed
         n_taken = np.bincount(steps.path)
         # What misses too much: more than its share, or, if only the sum does, than the average.
@@ -109,7 +111,7 @@ def integrate(
             break
         path, t = points.middles(steps, chosen)
     starts, ends = points.values_at(0), points.values_at(1)
-    return Integrals(components, starts, ends, total, n_taken, is_reached)
+    return Integrals(components, starts, ends, total, n_taken, rounding, is_reached)
 
 
 @dataclass(frozen=True, eq=False)

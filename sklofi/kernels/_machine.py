@@ -24,7 +24,7 @@ from sklearn.utils.validation import check_is_fitted
 from sklofi._available import available_unless
 from sklofi._messages import attempt
 from sklofi._molecules import predicts_rows
-from sklofi._multilabel import UNKNOWN, known_values, read_labels
+from sklofi._multilabel import known_values, read_true_classes
 from sklofi._parameters import HasClasses, Searchable
 from sklofi._scaling import restore_target, standardize_target
 from sklofi._scores import multioutput_r2
@@ -345,14 +345,7 @@ class MachineClassifier(ClassifierMixin, HasClasses, GraphMachine):
         score : float
             The accuracy.
         """
-        labels = read_labels(y, is_part=True)
-        if labels is not None and (labels == UNKNOWN).any():
-            raise ValueError(
-                "y has missing labels, and the share of graphs whose labels are all right is not"
-                " known then. Use sklofi.comparison.multilabel_roc_auc, which leaves out what is"
-                " missing."
-            )
-        return float(super().score(X, y if labels is None else labels, sample_weight))
+        return float(super().score(X, read_true_classes(y), sample_weight))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
@@ -567,5 +568,8 @@ def _networkx_graphs(X: Any, graphs: GraphSet) -> list[Any]:
     X = original_graphs(X, graphs.origin[0])
     if isinstance(X, GraphSet):  # with all that it holds, though not with ignored node labels
         whole = X.origin[0] if graphs.label_ids is not None else X.origin[0].without_labels()
-        return list(whole[graphs.origin[1]])
+        # Features of graphs may have been given to the slice alone.
+        names = ("graph_vectors", "graph_features")
+        own = {name: getattr(graphs, name) for name in names}
+        return list(replace(whole[graphs.origin[1]], **own))
     return [X[i] for i in graphs.origin[1]]

@@ -22,6 +22,7 @@ from sklearn.utils import check_random_state
 from torch import Tensor
 
 from sklofi._graph_features import GraphEncoder
+from sklofi._scaling import tame_weights
 from sklofi._storage import BOOKKEEPING
 from sklofi._validation import TrainingData
 from sklofi.graphs._graph_set import GraphSet
@@ -264,7 +265,8 @@ class Ensemble(Task):
             return sums / n_times
 
         def loss(outputs: NDArray[np.float64]) -> float:
-            return float(losses(outputs, distinct).sum() / weight[distinct].sum())
+            total = weight[distinct].sum()  # 0 if what was left out hardly counts
+            return float(losses(outputs, distinct).sum() / total) if total > 0 else 0.0
 
         together = nets = mean_by_graph(self._outputs_for_others(source, rows, losses))
         if len(distinct) == 0:
@@ -280,7 +282,7 @@ class Ensemble(Task):
                 data.graphs,
                 self._network_target(data.y),
                 self._n_outputs,
-                data.loss_weight,
+                tame_weights(data.loss_weight),
                 parts,
                 lambda values: loss(combine(values)),
                 self._graph_encoder,
@@ -299,7 +301,7 @@ class Ensemble(Task):
 
         The weights of all rows are returned as well.
         """
-        weight = source.loss_weight
+        weight = tame_weights(source.loss_weight)
         criterion = self._criterion(reduction="none")
         target = torch.from_numpy(self._network_target(source.y))
         target = target.double() if target.is_floating_point() else target

@@ -360,7 +360,7 @@ class NetworkEstimator(
 
     def _forget(self) -> None:
         """Forget all networks, and what was found with them."""
-        for name in ("net_", "_members", REMEMBERED, *ALONE):
+        for name in ("net_", "_members", "_weights_of_classes", REMEMBERED, *ALONE):
             self.__dict__.pop(name, None)
 
     def _read_training_data(

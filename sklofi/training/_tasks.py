@@ -12,7 +12,6 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin, RegressorMixin
-from sklearn.metrics import r2_score
 from sklearn.utils import Tags
 from torch import Tensor, nn
 
@@ -23,10 +22,12 @@ from sklofi._multilabel import (
     check_columns_known,
     known_values,
     read_labels,
+    read_true_classes,
     strata_of_labels,
 )
 from sklofi._parameters import Parameterized, WeighsClasses, choice
 from sklofi._scaling import restore_target, weighted_mean_and_scale
+from sklofi._scores import multioutput_r2
 from sklofi._validation import (
     check_classes,
     check_targets,
@@ -304,14 +305,7 @@ class NetworkClassifier(ClassifierMixin, Task, WeighsClasses):
         score : float
             The accuracy.
         """
-        labels = read_labels(y, is_part=True)
-        if labels is not None and (labels == UNKNOWN).any():
-            raise ValueError(
-                "y has missing labels, and the share of graphs whose labels are all right is not"
-                " known then. Use sklofi.comparison.multilabel_roc_auc, which leaves out what is"
-                " missing."
-            )
-        return float(super().score(X, y if labels is None else labels, sample_weight))
+        return float(super().score(X, read_true_classes(y), sample_weight))
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -380,9 +374,12 @@ class NetworkClassifier(ClassifierMixin, Task, WeighsClasses):
     def _weigh_classes(
         self, find: Callable[..., Any], y: NDArray[Any], weight: NDArray[np.float64], *, reset: bool
     ) -> None:
-        """Find the weights of classes by the graphs of a new fit, or if the parameter changes."""
+        """Find the weights of classes by the graphs of a new fit, or if the parameter changes.
+
+        Graphs for early stopping that are given have the weights of the training graphs.
+        """
         before = vars(self).get("_class_weight", self.class_weight)  # not in files of old versions
-        if reset or not hasattr(self, "net_") or self.class_weight != before:
+        if reset or "_weights_of_classes" not in vars(self) or self.class_weight != before:
             self._weights_of_classes = find(self.class_weight, y=y, weight=weight)
         self._class_weight = copy.copy(self.class_weight)
 
@@ -516,23 +513,10 @@ class NetworkRegressor(RegressorMixin, Task, Parameterized):
         score : float
             1.0 for predictions without an error.
         """
-        y, holes = fill_holes(y)
+        _, holes = fill_holes(y)
         if isinstance(holes, bool):  # there are none
             return float(super().score(X, y, sample_weight))
-        targets = np.asarray(y, dtype=np.float64)
-        predicted = self.predict(X)
-        self._check_shape(targets)
-        weight = np.ones(len(targets)) if sample_weight is None else np.asarray(sample_weight)
-        scores = [
-            r2_score(targets[rows, column], predicted[rows, column], sample_weight=weight[rows])
-            for column, known in enumerate(~holes.T)
-            if len(rows := np.flatnonzero(known)) > 1
-        ]
-        if not scores:
-            raise ValueError(
-                "R^2 needs a target of which two or more values are known, and y has none."
-            )
-        return float(np.mean(scores))
+        return multioutput_r2(y, self.predict(X), sample_weight=sample_weight)
 
     def _predictions(self, outputs: Tensor) -> NDArray[np.float64]:
         y = self._soft_predictions(outputs)

@@ -124,14 +124,17 @@ def test_peers_learn_a_number(kind):
     assert fitted.score(graphs[120:], y[120:]) > 0.5
 
 
+FOUND_IN_DATA = {"n_features", "n_outputs", "n_edge_features", "n_graph_features"}
+
+
 @pytest.mark.parametrize("kind", PEERS)
 def test_parameters_are_those_of_the_network(kind):
     of_network = signature(kind._network).parameters
     own = {one.name: one for one in fields(kind)}
     shared = {one.name for one in fields(NetworkEstimator)}
     shared |= {"class_weight", "loss", "edge_label", "edge_weight"}
-    assert set(own) - shared == set(of_network) - {"n_features", "n_outputs", "n_edge_features"}
-    for name in set(own) - shared - {"n_sorted", "n_clusters"}:  # found in the data
+    assert set(own) - shared == set(of_network) - FOUND_IN_DATA
+    for name in set(own) - shared - {"n_sorted", "n_clusters"}:  # found there, too
         assert own[name].default == of_network[name].default, name
 
 

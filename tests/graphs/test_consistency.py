@@ -40,3 +40,14 @@ def test_numbers_on_edges_that_do_not_fit_are_noticed(fields):
     dataclasses.replace(graphs, **right).check_arrays()
     with pytest.raises(ValueError, match="do not fit together"):
         dataclasses.replace(graphs, **(right | fields)).check_arrays()
+
+
+@pytest.mark.parametrize("names", ["long " * 4_000, ("a",) * 3, "short"])
+def test_names_of_graph_features_fit_into_memory(names):
+    graphs = GraphSet.from_networkx([nx.path_graph(3)])
+    n_columns = 2**24 if names == "short" else 4_000
+    few = {"graph_vectors": np.ones((1, 4)), "graph_features": "long"}
+    dataclasses.replace(graphs, **few).check_arrays()
+    many = np.broadcast_to(np.ones(1), (1, n_columns))
+    with pytest.raises(ValueError, match="do not fit together"):
+        dataclasses.replace(graphs, graph_vectors=many, graph_features=names).check_arrays()

@@ -127,7 +127,7 @@ def test_the_fingerprint_of_graphs_without_labels_of_edges_is_that_of_former_ver
 
 def test_sets_that_former_versions_have_pickled_can_be_loaded():
     state = GraphSet.from_networkx([labeled_path("aba")]).__getstate__()
-    later = ("edge_label", "edge_weight", "edge_vectors", "edge_features", "molecule")
+    later = ("edge_label", "edge_weight", "edge_vectors", "edge_features", "molecule", "graph_")
     former = {name: value for name, value in state.items() if not name.startswith(later)}
     assert len(former) == 11  # ten arrays and names, and the fingerprint
     graphs = GraphSet.__new__(GraphSet)

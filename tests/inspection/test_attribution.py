@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import GridSearchCV
 
 from sklofi import GraphKernelSVC, GraphSet, LoFIClassifier, LoFIRegressor
+from sklofi.datasets import make_motif_graphs
 from sklofi.inspection import _attribution as attribution
 from sklofi.inspection import mask_evidence, node_attribution
 from sklofi.nn._choices import POOLINGS
@@ -404,3 +405,22 @@ def test_dense_graphs_are_computed_in_pieces(monkeypatch):
     monkeypatch.setattr(attribution, "NUMBERS_IN_CACHE", 2**15)
     node_attribution(classifier, graphs)
     assert max(n_members) <= 2**15 / 8 + 40**2
+
+
+def test_the_tolerance_holds_for_the_sum_of_networks_that_cancel(monkeypatch):
+    graphs, _ = make_motif_graphs(20, random_state=0)
+    y = np.random.default_rng(0).integers(2, size=20)  # noise: each network says another thing
+    options = {"n_masks": 2, "n_words": 2, "n_layers": 2, "max_ring": 0, "edge_label": None}
+    classifier = LoFIClassifier(
+        **options, n_members=10, counts=False, max_epochs=1, random_state=0
+    ).fit(graphs, y)
+
+    def shares():
+        result = node_attribution(classifier, graphs, target=1)
+        sizes = np.array([np.abs(values).sum() for values in result.attributions])
+        return np.abs(result.residuals) / (0.01 * sizes + 1e-5 * np.abs(result.outputs))
+
+    assert shares().max() <= 1
+    monkeypatch.setattr(attribution, "TRIES", 1)
+    with pytest.warns(ConvergenceWarning, match="cancel each other. Pass a smaller tol."):
+        assert shares().max() > 1

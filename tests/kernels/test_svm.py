@@ -663,6 +663,25 @@ def test_a_callable_sees_the_edge_labels_of_a_set():
         assert classifier.score(part, y[-len(part) :]) == 1
 
 
+def test_a_callable_sees_the_graph_features_that_a_slice_was_given():
+    graphs = GraphSet.from_networkx([nx.path_graph(3)] * 12)
+    sizes = np.arange(12.0)
+    whole = graphs.with_graph_features(-sizes, "size")
+
+    def by_size(rows, columns):
+        x, y = ([graph.graph["size"].item() for graph in some] for some in (rows, columns))
+        return np.exp(-(np.subtract.outer(x, y) ** 2))
+
+    y = np.arange(12) % 2
+    expected = None
+    for part in (graphs[2:], whole[2:]):  # one without features, one with others
+        part = part.with_graph_features(sizes[2:] ** 2, "size")
+        for X in (part, list(part)):
+            found = GraphKernelSVC(kernel=by_size).fit(X, y[2:]).decision_function(X)
+            expected = found if expected is None else expected
+            assert_array_equal(found, expected)
+
+
 def test_kernels_without_edge_labels_do_not_ask_for_them():
     _, bare, y = rings_of_bonds()
     for kernel in ("shortest-path", "vertex-histogram"):

@@ -19,6 +19,7 @@ from numeric import (
     with_features,
 )
 from numpy.testing import assert_allclose
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from sklofi import GraphKernelSVC, GraphKernelSVR, LoFIClassifier, LoFIRegressor
@@ -160,10 +161,10 @@ def test_weights_of_machines(solver, tried):
 
 
 def test_weights_of_networks(tried):
-    """Weights wildly mixed give finite predictions, and only their ratio matters.
+    """Weights wildly mixed give finite predictions, and only their ratio matters to networks.
 
-    Over 60 and 600 orders of magnitude, with and without balanced classes; and small ones
-    times 1e-300 to 1e300.
+    Over 60 and 600 orders of magnitude, with and without balanced classes, several networks with
+    counts; and small weights times 1e-300 to 1e300, single networks.
     """
     X = with_features(*plain_features())
     n_fits = 0
@@ -175,7 +176,8 @@ def test_weights_of_networks(tried):
         n_fits += 2
     for seed, scale in product(range(5), (1e-300, 1e-30, 1e30, 1e300, 1e307)):
         weights = wild_weights(seed, decades=1)
-        one, other = (LoFIClassifier(**QUICK).fit(X, Y, w) for w in (weights, scale * weights))
+        alone = LoFIClassifier(**QUICK, n_members=1, counts=False)
+        one, other = (clone(alone).fit(X, Y, w) for w in (weights, scale * weights))
         assert_allclose(one.predict_proba(X), other.predict_proba(X), rtol=1e-3)
         n_fits += 2
     tried(n_fits, "fits")

@@ -332,6 +332,16 @@ def test_masks_are_those_of_the_first_member(classifier, motifs):
     np.testing.assert_array_equal(evidence.attributions[0], expected.attributions[0])
 
 
+@pytest.mark.parametrize("decades", [60, 600])
+@pytest.mark.parametrize("kind", [LoFIClassifier, LoFIRegressor])
+def test_weights_may_be_wildly_mixed(motifs, kind, decades):
+    graphs, y = motifs
+    weight = 10.0 ** np.random.default_rng(0).uniform(-decades / 2, decades / 2, size=len(y))
+    ensemble = kind(**ENSEMBLE).fit(graphs, y == "yes", weight)
+    assert np.isfinite(ensemble.counts_.outputs(graphs)).all()
+    assert np.isfinite(ensemble.predict(graphs)).all()
+
+
 def test_weights_of_two_are_two_copies_for_counts(motifs):
     """With given validation graphs, so that both fits leave out the same."""
     graphs, y = motifs

@@ -59,6 +59,28 @@ def test_class_weights_belong_to_the_training_classes(larger_motifs):
         LoFIClassifier(**QUICK, class_weight={0: 1, "one": 2}).fit(graphs, y)
 
 
+def test_balanced_weights_are_those_of_the_training_graphs(larger_motifs):
+    """Whatever classes the graphs for early stopping have."""
+    graphs, y = larger_motifs
+    rows = np.r_[np.flatnonzero(y == 0)[:20], np.flatnonzero(y == 1)[:5]]
+    some, classes = [graphs[i] for i in rows], y[rows]
+    ones = [graphs[i] for i in np.flatnonzero(y == 1)]
+    for table, expected in [
+        (classes, {0: 25 / 40, 1: 25 / 10}),
+        (np.column_stack([classes, classes]), [{0: 25 / 40, 1: 25 / 10}] * 2),
+    ]:
+        y_val = np.ones((len(ones), *table.shape[1:]))
+        balanced, given = (
+            LoFIClassifier(**QUICK, class_weight=class_weight, warm_start=True)
+            for class_weight in ("balanced", expected)
+        )
+        for _ in range(2):
+            balanced.fit(some, table, X_val=ones, y_val=y_val)
+            given.fit(some, table, X_val=ones, y_val=y_val)
+        assert_allclose(balanced.history_[:, "valid_loss"], given.history_[:, "valid_loss"])
+        assert_array_equal(balanced.predict_proba(graphs), given.predict_proba(graphs))
+
+
 def test_class_weights_may_change_in_a_warm_start(larger_motifs):
     """They weigh graphs, as sample_weight does."""
     graphs, y = larger_motifs
