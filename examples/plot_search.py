@@ -62,9 +62,10 @@ else:
     print(f"accuracy {study.best_value:.2f} with {study.best_params}")
 
 # %%
-# What mattered
-# -------------
-# A search tells more than its best candidate: here the rate of learning decides.
+# How far candidates differ
+# -------------------------
+# The best candidate alone does not tell what a search was worth. Eight candidates and two folds are
+# few: a real search has more of both, and is judged on graphs that it has not seen.
 results = search.cv_results_
 masks = np.array([candidate["n_masks"] for candidate in results["params"]])
 rates = [candidate["lr"] for candidate in results["params"]]
