@@ -72,5 +72,6 @@ rates = [candidate["lr"] for candidate in results["params"]]
 figure, axes = plt.subplots(figsize=(6, 3.5), layout="constrained")
 points = axes.scatter(rates, results["mean_test_score"], s=6 * masks, c=masks, cmap="viridis")
 axes.legend(*points.legend_elements(), title="n_masks", loc="center left", bbox_to_anchor=(1, 0.5))
-axes.set(xscale="log", xlabel="lr", ylabel="accuracy in two folds", title="Eight random candidates")
+axes.set(xscale="log", xlim=(5e-4, 0.2), xlabel="lr", ylabel="accuracy in two folds")
+axes.set_title("Eight random candidates")
 figure.savefig("search.png", dpi=120)

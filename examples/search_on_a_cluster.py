@@ -74,7 +74,7 @@ def main():
     for lr, row in zip(search.param_grid["lr"], scores, strict=True):
         print(f"lr={lr:<6} " + "  ".join(f"{score:.3f}" for score in row))
         axes.plot(search.param_grid["n_masks"], row, "o-", label=f"lr={lr}")
-    axes.set(xlabel="n_masks", ylabel="accuracy in two folds")
+    axes.set(xlabel="n_masks", ylabel="accuracy in two folds", title="Nine candidates")
     axes.legend()
     figure.savefig("search_on_a_cluster.png", dpi=120)
 
