@@ -353,7 +353,8 @@ def attribute(
         is_reached, rounding = result.pop("is_reached"), result.pop("rounding")
         is_exact = is_reached if is_exact is None else is_exact  # by the tolerance of the user
         size = np.array([np.abs(values).sum() for values in columns[0]])
-        allowed = tol * np.maximum(size, TINY) + rounding
+        with np.errstate(under="ignore"):  # also where the user lets numpy raise errors
+            allowed = tol * np.maximum(size, TINY) + rounding
         missed = np.abs(result["residuals"])
         cancels = is_sum & is_exact & (missed > allowed)
         if tries_left == 0 or not cancels.any():
