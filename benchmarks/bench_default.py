@@ -2,6 +2,7 @@
 
 SKLOFI_DATA=folder/with/zips python -m benchmarks.bench_default [--sets MUTAG ...] [--methods ...]
 python -m benchmarks.bench_default --tables
+python -m benchmarks.bench_default --ranks
 
 Every method learns from all graphs outside the test part of a fold and may use them as it likes:
 ensembles leave out parts of them, kernel machines are searched by five-fold cross-validation
@@ -39,6 +40,8 @@ from sklearn.utils.validation import has_fit_parameter
 from benchmarks import protocol
 from benchmarks.data import read_tu, with_bonds
 from benchmarks.grids import MACHINE
+from benchmarks.ranking import REFERENCE
+from benchmarks.table import rank_table
 from sklofi import (
     FingerprintClassifier,
     FingerprintRegressor,
@@ -282,6 +285,22 @@ def print_markdown(score: str) -> None:
             print(f"| {label} | " + " | ".join(cells) + " |")
 
 
+def print_ranks() -> None:
+    """Print the ranks of all methods of the protocol, with the default in the place of LoFI."""
+    run = protocol.Run()
+    names = (*protocol.CLASSIFICATION, "ZINC")
+    fits = {(m, name): run.chosen(name, m, "small") for m in protocol.METHODS for name in names}
+    records = [record for record in read_results() if record["method"] == "LoFI"]
+    for name in names:
+        score = "absolute_error" if name == "ZINC" else "accuracy"
+        fits[REFERENCE, name] = [
+            {"fold": record["fold"], "test": record[score]}
+            for record in records
+            if record["set"] == name
+        ]
+    print(rank_table(fits))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sets", nargs="+", choices=SETS, default=list(SETS))
@@ -289,7 +308,11 @@ def main() -> None:
     parser.add_argument("--folds", nargs="+", type=int, default=list(range(N_FOLDS)))
     parser.add_argument("--tables", action="store_true", help="only print what is there")
     parser.add_argument("--markdown", choices=SCORES, help="only print a table of this score")
+    parser.add_argument("--ranks", action="store_true", help="only print ranks among all methods")
     arguments = parser.parse_args()
+    if arguments.ranks:
+        print_ranks()
+        return
     if arguments.tables:
         print_tables()
         return
