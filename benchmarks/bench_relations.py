@@ -51,6 +51,8 @@ MOLECULE_VARIANTS = ("published", "center", "bonds", "bonds and rings")
 MOLECULES = {"ESOL": False, "Lipophilicity": False, "BBBP": True, "BACE": True}
 N_SPLITS = 3
 
+# Single networks, with the patience that they were measured with.
+SINGLE: dict[str, Any] = {"n_members": 1, "counts": False, "patience": 30}
 ZINC = {"n_layers": 5, "n_masks": 32, "batch_size": 128, "lr": 0.01, "max_epochs": 70}
 
 
@@ -70,11 +72,10 @@ def one_cycle(n_graphs: int, training: dict[str, Any]) -> list[Any]:
 
 def run_zinc(variant: str, seed: int, more: dict[str, Any]) -> dict[str, Any]:
     X, y, (training, validation, test) = load_zinc()
-    settings = {**ZINC, **more}
+    settings = {**SINGLE, **ZINC, **more}
     regressor = LoFIRegressor(
         **VARIANTS[variant],
-        **settings,
-        patience=settings["max_epochs"],
+        **{**settings, "patience": settings["max_epochs"]},
         callbacks=one_cycle(len(training), settings),
         random_state=seed,
     )
@@ -121,7 +122,7 @@ def fit_classifier(
     variant: str,
     seed: int,
 ) -> dict[str, Any]:
-    classifier = LoFIClassifier(**VARIANTS[variant], random_state=seed)
+    classifier = LoFIClassifier(**VARIANTS[variant], **SINGLE, random_state=seed)
     start = time.process_time()
     classifier.fit(X[training], y[training], X_val=X[validation], y_val=y[validation])
     seconds = time.process_time() - start
@@ -142,7 +143,7 @@ def run_molecules(name: str, variant: str, split: int) -> dict[str, Any]:
     test, validation, training = np.split(order, [n_part, 2 * n_part])
     if MOLECULES[name]:
         return fit_classifier(X, y, training, validation, test, variant, seed=split)
-    regressor = LoFIRegressor(**VARIANTS[variant], random_state=split)
+    regressor = LoFIRegressor(**VARIANTS[variant], **SINGLE, random_state=split)
     start = time.process_time()
     regressor.fit(X[training], y[training], X_val=X[validation], y_val=y[validation])
     scores = {"cpu_seconds": time.process_time() - start}
@@ -265,7 +266,7 @@ def time_epochs(name: str, n_turns: int = 7) -> None:
     going_on = {"max_epochs": 1, "early_stopping": False, "warm_start": True, "random_state": 0}
     X, y = X[training], y[training]
     variants = ("published", "center", "bonds and rings")
-    nets = {v: kind(**VARIANTS[v], **going_on, **size).fit(X, y) for v in variants}
+    nets = {v: kind(**VARIANTS[v], **SINGLE, **going_on, **size).fit(X, y) for v in variants}
     seconds: dict[str, list[float]] = {variant: [] for variant in variants}
     for _ in range(n_turns):
         for variant, net in nets.items():
