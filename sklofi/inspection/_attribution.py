@@ -340,11 +340,14 @@ def attribute(
     members, is_sum = estimator.members_, _is_sum(estimator)
     if is_sum and target is None and is_classifier(estimator) and estimator._n_labels is None:
         target = estimator.predict(graphs)
+    check_scalar(tol, "tol", Real, min_val=0, include_boundaries="neither")
+    check_scalar(n_steps, "n_steps", Integral, min_val=1)
+    most_steps = n_steps if estimator.counts_share_ < 1 else 1  # where networks say nothing
     tol_of_parts = tol
     is_exact: Any = None
     for tries_left in reversed(range(TRIES)):
         parts = [
-            _attribute(member, graphs, target, tol_of_parts, n_steps, presence)
+            _attribute(member, graphs, target, tol_of_parts, most_steps, presence)
             for member in members
         ]
         result, columns = _mean(estimator, parts) if is_sum else parts[0]
@@ -382,7 +385,8 @@ def _mean(
         for name in ("outputs", "baselines", "residuals", "rounding")
     }
     result["n_steps"] = np.max([of_member["n_steps"] for of_member in results], axis=0)
-    result["is_reached"] = np.all([of_member["is_reached"] for of_member in results], axis=0)
+    is_reached = np.all([of_member["is_reached"] for of_member in results], axis=0)
+    result["is_reached"] = is_reached | (weight == 0)
     result["targets"] = results[0]["targets"]
     return result, [
         [weight * np.sum(values, axis=0) for values in zip(*of_members, strict=True)]
@@ -425,8 +429,6 @@ def _attribute(
     presence: Presence,
 ) -> tuple[dict[str, NDArray[Any]], list[list[Floats]]]:
     """Return the same for a single network."""
-    check_scalar(tol, "tol", Real, min_val=0, include_boundaries="neither")
-    check_scalar(n_steps, "n_steps", Integral, min_val=1)
     # Without gradients of its parameters, which take as long.
     module = copy.deepcopy(estimator.module_).requires_grad_(False)
     parts, columns, sizes = [], [], []

@@ -424,3 +424,12 @@ def test_the_tolerance_holds_for_the_sum_of_networks_that_cancel(monkeypatch):
     monkeypatch.setattr(attribution, "TRIES", 1)
     with pytest.warns(ConvergenceWarning, match="cancel each other. Pass a smaller tol."):
         assert shares().max() > 1
+
+
+def test_networks_that_say_nothing_beside_counts_need_no_steps(motifs):
+    graphs, y = motifs
+    classifier = LoFIClassifier(**{**QUICK, "n_members": 2, "counts": True}).fit(graphs, y)
+    classifier.counts_share_ = 1.0  # as where the networks do not lower the out-of-fold loss
+    result = node_attribution(classifier, graphs[:5], n_steps=64)
+    assert (result.n_steps == 1).all()
+    assert_exact(result)
