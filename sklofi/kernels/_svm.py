@@ -222,7 +222,7 @@ class BaseKernelMachine(ReadsEdgeLabels, GraphMachine):
         if isinstance(kernel, FunctionKernel):
             # Not kept on disk: a function is known by its name only, and would be taken for
             # its former self.
-            self.kernel_, _, values = fit_kernel(kernel, _networkx_graphs(X, graphs), True)
+            self.kernel_, _, values = fit_kernel(kernel, self._networkx_graphs(X, graphs), True)
             return values
         compute = check_memory(self.memory).cache(fit_kernel)
         if self.solver_ == "linear":
@@ -334,6 +334,22 @@ class BaseKernelMachine(ReadsEdgeLabels, GraphMachine):
             f"{type(self).__name__} has no names of features, because its kernel counts nothing."
         )
 
+    def _networkx_graphs(self, X: Any, graphs: GraphSet) -> list[Any]:
+        """Return the user's own graphs, as far as they are in a set that was made of them.
+
+        Graphs of another form have all that a :class:`GraphSet` of them holds.
+        """
+        whole, rows = graphs.origin
+        if not isinstance(X, GraphSet):
+            X = original_graphs(X, whole)
+            if X is not whole:
+                return [X[i] for i in rows]
+
+        # Features of graphs may have been given to the slice alone.
+        names = ("graph_vectors", "graph_features")
+        own = {name: getattr(graphs, name) for name in names}
+        return list(replace(X.origin[0][rows], **own))
+
     def _linear_machines(self) -> tuple[NDArray[np.float64], Any]:
         if self.solver_ != "linear":
             raise AttributeError(
@@ -345,7 +361,7 @@ class BaseKernelMachine(ReadsEdgeLabels, GraphMachine):
     def _inputs(self, X: Any) -> Iterator[Any]:
         graphs = as_graph_set(X, **self._reading())
         if isinstance(self.kernel_, FunctionKernel):
-            yield self.kernel_.transform(_networkx_graphs(X, graphs))
+            yield self.kernel_.transform(self._networkx_graphs(X, graphs))
         elif self._shared and (values := self._shared.values_of(graphs)) is not None:
             self.kernel_.warn_of_unknown(graphs)
             yield values
@@ -561,15 +577,3 @@ def _check_svm(svm: Any) -> None:
 
 
 CHECKS[SVC] = CHECKS[SVR] = _check_svm
-
-
-def _networkx_graphs(X: Any, graphs: GraphSet) -> list[Any]:
-    """Return the user's own graphs, as far as they are in a set that was made of them."""
-    X = original_graphs(X, graphs.origin[0])
-    if isinstance(X, GraphSet):  # with all that it holds, though not with ignored node labels
-        whole = X.origin[0] if graphs.label_ids is not None else X.origin[0].without_labels()
-        # Features of graphs may have been given to the slice alone.
-        names = ("graph_vectors", "graph_features")
-        own = {name: getattr(graphs, name) for name in names}
-        return list(replace(whole[graphs.origin[1]], **own))
-    return [X[i] for i in graphs.origin[1]]

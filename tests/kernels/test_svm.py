@@ -682,6 +682,21 @@ def test_a_callable_sees_the_graph_features_that_a_slice_was_given():
             assert_array_equal(found, expected)
 
 
+def test_a_callable_sees_node_labels_that_are_ignored_whatever_the_container():
+    graphs = [nx.path_graph(3) for _ in range(12)]
+    y = np.arange(12) % 2
+    for graph, label in zip(graphs, y, strict=True):
+        nx.set_node_attributes(graph, "NC"[label], "label")
+
+    def by_label(rows, columns):
+        a, b = ([graph.nodes[0]["label"] for graph in some] for some in (rows, columns))
+        return np.equal.outer(a, b).astype(float)
+
+    for X in (graphs, GraphSet.from_networkx(graphs)):
+        machine = GraphKernelSVC(kernel=by_label, node_label=None).fit(X, y)
+        assert machine.score(X, y) == 1
+
+
 def test_kernels_without_edge_labels_do_not_ask_for_them():
     _, bare, y = rings_of_bonds()
     for kernel in ("shortest-path", "vertex-histogram"):
