@@ -21,7 +21,7 @@ from sklofi._multilabel import (
     read_labels,
 )
 from sklofi.graphs._graph_set import GraphSet
-from sklofi.graphs._input import AS_MADE, as_graph_set
+from sklofi.graphs._input import AS_MADE, UNUSED, as_graph_set
 from sklofi.graphs._molecule_options import MoleculeOptions
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -72,7 +72,7 @@ def check_training_data(
     node_features: Hashable | None = None,
     edge_label: Hashable | None = None,
     edge_weight: Hashable | None = None,
-    edge_features: Hashable | None = None,
+    edge_features: Hashable | None = UNUSED,
     graph_features: Any = None,
     molecules: MoleculeOptions | str | None = AS_MADE,
     is_part: bool = False,

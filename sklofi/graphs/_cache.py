@@ -92,6 +92,10 @@ class TableCache:
         """Return the cache of the same graphs without node labels."""
         return self.get("without labels", lambda: TableCache({"structure": self.structure}))
 
+    def without_edge_features(self) -> TableCache:
+        """Return the cache of the same graphs without features of edges."""
+        return self.get("without edge features", lambda: TableCache({"structure": self.structure}))
+
     def without_edge_labels(self, *, is_same_structure: bool) -> TableCache:
         """Return the cache of the same graphs without edge labels.
 

@@ -410,7 +410,27 @@ class GraphSet(GraphReaders):
             vars(bare)["tables"] = self.tables.without_edge_labels(is_same_structure=is_same)
         else:
             whole, rows = self._origin
-            vars(bare)["_origin"] = (whole.without_edge_labels(), rows)
+            bare_whole = attempt(whole.without_edge_labels)
+            if isinstance(bare_whole, GraphSet):  # graphs outside the slice may not allow it
+                vars(bare)["_origin"] = (bare_whole, rows)
+        return bare
+
+    def without_edge_features(self) -> GraphSet:
+        """Return the same graphs without features of edges; all other attributes stay.
+
+        Returns
+        -------
+        graphs : GraphSet
+            The graphs, which share what depends on nodes and edges only.
+        """
+        if self.edge_vectors is None:
+            return self
+        bare = replace(self, edge_vectors=None)
+        if self._origin is None:
+            vars(bare)["tables"] = self.tables.without_edge_features()
+        else:
+            whole, rows = self._origin
+            vars(bare)["_origin"] = (whole.without_edge_features(), rows)
         return bare
 
     def with_graph_features(self, values: Any, names: Any = None) -> GraphSet:

@@ -33,6 +33,9 @@ from sklofi.graphs._scipy import read_scipy
 # Molecules are read in the default way, and a GraphSet is taken as it was made.
 AS_MADE = "as made"
 
+# The edge features of an estimator that has no parameter for them.
+UNUSED: Any = object()
+
 # The forms that are known by the type of a graph, and their readers. Anything else is read, or
 # refused, as networkx graphs.
 READERS: list[tuple[Callable[[Any], bool], Callable[..., dict[str, Any]]]] = [
@@ -47,7 +50,7 @@ def as_graph_set(
     node_features: Hashable | None = None,
     edge_label: Hashable | None = None,
     edge_weight: Hashable | None = None,
-    edge_features: Hashable | None = None,
+    edge_features: Hashable | None = UNUSED,
     *,
     graph_features: Any = None,
     molecules: MoleculeOptions | str | None = AS_MADE,
@@ -80,14 +83,19 @@ def as_graph_set(
         The same set if X is one, without node labels if `node_label` is None, and without edge
         labels if `edge_label` is None: parallel edges are then one, as in a list that is read
         without edge labels. A set keeps its features and weights even if their names are None:
-        they were chosen when it was made.
+        they were chosen when it was made. Edge features that are not used at all do not keep
+        parallel edges from becoming one.
     """
-    names = (node_label, node_features, edge_label, edge_weight, edge_features)
     X = read_if_molecules(X, molecules)
     if isinstance(X, GraphSet):
         _check_molecules(X, molecules)
         _check_graph_features(X, graph_features)
-        return _check_graph_set(X, *names)
+        return _check_graph_set(
+            X, node_label, node_features, edge_label, edge_weight, edge_features
+        )
+    if edge_features is UNUSED:
+        edge_features = None
+    names = (node_label, node_features, edge_label, edge_weight, edge_features)
     read = find_reader(X)
     graphs = check_graph_list(X) if read is read_networkx else as_list(X)
     return GraphSet(**read(graphs, *names, graph_features=graph_features, is_training=is_training))
@@ -173,13 +181,16 @@ def _check_graph_set(
         (edge_weight, X.edge_weights, X.edge_weight, "edge_weight"),
         (edge_features, X.edge_vectors, X.edge_features, "edge_features"),
     ]:
-        if has_edges and name is not None and (values is None or name != made_with):
+        is_read = name is not None and name is not UNUSED
+        if has_edges and is_read and (values is None or name != made_with):
             raise _made_without(parameter, name, "that was made without them")
     if node_label is None:
         X = X.without_labels()
     elif node_label not in (DEFAULT_NODE_LABEL, X.node_label):
         raise _made_without("node_label", node_label, "with other labels")
-    return X.without_edge_labels() if edge_label is None else X
+    if edge_label is not None or X.edge_label_ids is None:
+        return X
+    return (X.without_edge_features() if edge_features is UNUSED else X).without_edge_labels()
 
 
 def _check_graph_features(X: GraphSet, names: Any) -> None:

@@ -68,7 +68,7 @@ def warn_of_training(
     if uses_edge_labels is not None:
         _warn_of_unused_weights(X, graphs, owner, uses_edge_weights)
         if not uses_edge_features:
-            _warn_of_unused_edge_features(graphs, owner)
+            _warn_of_unused_edge_features(X if isinstance(X, GraphSet) else graphs, owner)
     if not uses_features and graphs.features is not None:
         alike = "" if graphs.label_ids is not None else "; X has none, so all nodes are alike to it"
         _warn(

@@ -104,6 +104,32 @@ def test_features_of_edges_that_become_one_have_to_be_equal(kind):
     assert bare.edge_vectors.tolist() == [[1]] * len(bare.neighbors)
 
 
+def test_slices_lose_their_edge_labels_though_graphs_outside_cannot():
+    bad = nx.MultiGraph()
+    bad.add_edge("u", "v", label="a", x=[1])
+    bad.add_edge("u", "v", label="b", x=[2])
+    good = nx.MultiGraph()
+    good.add_edge("u", "v", label="a", x=[3])
+    good.add_edge("u", "v", label="b", x=[3])
+    whole = GraphSet.from_networkx([bad, good], edge_features="x")
+    assert whole[1:].without_edge_labels().edge_vectors.tolist() == [[3], [3]]
+
+
+def test_features_of_edges_that_nobody_uses_do_not_keep_parallel_edges_apart():
+    graph = nx.MultiGraph()
+    graph.add_edge("u", "v", label="a", x=[1])
+    graph.add_edge("u", "v", label="b", x=[2])
+    whole = GraphSet.from_networkx([graph, nx.empty_graph(3)], edge_features="x")
+    for graphs in (whole, whole[:1]):
+        bare = as_graph_set(graphs, "label", edge_label=None)
+        assert bare.edge_vectors is None
+        assert bare.neighbors.tolist() == [1, 0]  # one edge, stored in both directions
+        with pytest.raises(ValueError, match="has parallel edges with different"):
+            as_graph_set(graphs, "label", edge_label=None, edge_features="x")
+    labels = as_graph_set(whole, "label", edge_label="label")  # with labels, nothing is merged
+    assert labels is whole
+
+
 def test_sets_without_parallel_edges_share_their_structure_without_labels():
     simple = GraphSet.from_networkx([nx.Graph([(0, 1, {"label": "a"})])])
     assert simple.without_edge_labels().tables.structure is simple.tables.structure
