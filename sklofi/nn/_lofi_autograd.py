@@ -91,7 +91,8 @@ def _compare(
         # A pair has the sum of two rows, that of its node and that of its relation.
         rows = torch.cat([logits, _offset_table(egonets.vectors, _given(offset))])
         logits, egonets = egonets.pairs.sum_rows(rows), egonets.members
-    assignment = torch.softmax(_by_word(logits, histogram), dim=1).flatten(1)
+    by_word = _by_word(logits, histogram)  # softmax in place, here and below: less memory to pass
+    assignment = torch.softmax(by_word, dim=1, out=by_word).flatten(1)
     h = egonets.sum_rows(assignment)
     z = _compare_histograms(h, histogram, kernel)
     return z, (x, x_norm, words, dictionary, word_norm, stretch, histogram, assignment, h)
@@ -165,8 +166,9 @@ def _compare_backward(
             presence = presence[egonets.nodes]
     if not (needs_d_x or needs_d_parameters):
         return None, d_presence, None, None, None, None
+    by_word = _by_word(d_assignment, histogram)
     d_logits = torch._softmax_backward_data(
-        _by_word(d_assignment, histogram), _by_word(assignment, histogram), 1, assignment.dtype
+        by_word, _by_word(assignment, histogram), 1, assignment.dtype, grad_input=by_word
     ).view_as(assignment)
     if presence is not None:
         d_logits *= presence[:, None]
@@ -174,7 +176,7 @@ def _compare_backward(
     if isinstance(egonets, RelatedEgonets):
         d_logits, d_table = egonets.pairs.sum_rows_backward(d_logits).tensor_split([len(x)])
         vectors = egonets.vectors.to(d_table.dtype)
-        d_offset = _by_word(vectors.T @ d_table, histogram).permute(2, 1, 0)
+        d_offset = _by_word(vectors.T @ d_table, histogram).permute(2, 1, 0).contiguous()
     d_x = None
     if needs_d_x:
         # Of a unit vector only the part of a gradient that turns it counts.
