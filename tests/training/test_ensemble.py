@@ -176,6 +176,8 @@ def test_a_loaded_ensemble_is_trained_further(classifier, motifs, tmp_path):
     loaded.partial_fit(*motifs)
     assert [member.n_epochs_ for member in loaded.members_] == [9, 9, 9]
     assert loaded.n_epochs_ == 9
+    loaded.members_[1].partial_fit(*motifs)
+    assert [member.n_epochs_ for member in loaded.members_] == [9, 10, 9]
 
 
 def test_a_changed_number_of_members_is_not_trained_further(motifs):
