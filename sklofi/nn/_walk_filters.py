@@ -144,10 +144,11 @@ class RWGNN(FlatNetwork):
     of a graph :math:`G` holds, for each hidden graph :math:`H_j` and each length of walks,
 
     .. math::
-        k_p(G, H_j) = s_j^\top (W_j \otimes A)^p s_j, \quad p = 0, \dots, P
+        k_p(G, H_j) = s_j^\top (W_j \otimes A)^p s_j, \quad p = 0, \dots, P,
 
-    (see :class:`GraphFilters`), normalized over the batch. A perceptron with one hidden layer
-    gives the outputs.
+    normalized over the batch, where :math:`A` and :math:`W_j` are the adjacencies of both
+    graphs and :math:`s_j` has the similarities of their nodes. A perceptron with one hidden
+    layer gives the outputs.
 
     Parameters
     ----------
@@ -230,8 +231,7 @@ class KerGNN(FlatNetwork):
     Node features are first mapped to
     :math:`X^{(0)} = \operatorname{relu}(\text{features} \cdot V + b)`.
     A layer compares the egonet :math:`G_v` of each node, with all edges between its members,
-    with graph filters :math:`H_j` by the sum of random walk kernels (see
-    :class:`GraphFilters`),
+    with graph filters :math:`H_j` by the sum of random walk kernels (see :class:`RWGNN`),
 
     .. math::
         X^{(l+1)}_{v j} = \operatorname{relu} \operatorname{norm}

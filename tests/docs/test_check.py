@@ -58,6 +58,7 @@ def test_styles_that_load_from_elsewhere_are_found(tmp_path):
     [
         (r"\tfrac12 |h - f|_1", "<mn>1</mn>\n    <mn>2</mn>\n  </mfrac>"),
         (r"a &= \sum_{u \in N_v} s(x_u) \\ b &= \bigl( c \bigr)", "<mtable"),
+        (r"p = 0, \dots, P", "…"),
     ],
 )
 def test_formulas_become_mathml(formula, expected):

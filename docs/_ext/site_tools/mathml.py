@@ -11,6 +11,8 @@ from sphinx.util import logging
 
 # A fraction of two digits without braces, which docutils takes for a numerator of two digits.
 SHORT_FRACTION = re.compile(r"(\\[td]?frac)\s*(\d)\s*(\d)")
+# Dots whose place LaTeX finds out by itself, which docutils does not know: those of a list.
+DOTS = re.compile(r"\\dots(?![a-zA-Z])")
 
 logger = logging.getLogger(__name__)
 
@@ -18,6 +20,7 @@ logger = logging.getLogger(__name__)
 def to_mathml(formula: str, *, is_block: bool = False) -> str:
     """A formula in LaTeX as MathML; several lines are aligned at their ampersands."""
     formula = SHORT_FRACTION.sub(r"\1{\2}{\3}", formula)
+    formula = DOTS.sub(r"\\dotsc", formula)
     if is_block and "\\\\" in formula and "\\begin" not in formula:
         formula = rf"\begin{{aligned}}{formula}\end{{aligned}}"
     mathml = tex2mathml(formula, as_block=is_block)

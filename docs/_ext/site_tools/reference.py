@@ -22,6 +22,17 @@ if TYPE_CHECKING:
 FOLDER = "api"
 HOMES = homes()
 
+# Pages of scikit-learn that the docstrings of its own methods refer to, which estimators inherit.
+SCIKIT_LEARN = "https://scikit-learn.org/stable"
+THEIR_PAGES = {
+    "metadata_routing": "metadata_routing.html",
+    "meta-estimator": "glossary.html#term-meta-estimator",
+    "df_output_transform": "modules/df_output_transform.html",
+    "sphx_glr_auto_examples_miscellaneous_plot_set_output.py": (
+        "auto_examples/miscellaneous/plot_set_output.html"
+    ),
+}
+
 GROUPS = {"Classes": inspect.isclass, "Functions": lambda found: not inspect.isclass(found)}
 
 INDEX = """\
@@ -32,7 +43,7 @@ Every public name, by the module that it is imported from. Names that begin with
 private and may change.
 
 .. toctree::
-   :maxdepth: 1
+   :hidden:
 
 """
 
@@ -111,8 +122,26 @@ def resolve(
     return None
 
 
+def resolve_theirs(
+    app: Sphinx, env: BuildEnvironment, node: pending_xref, content: nodes.Element
+) -> nodes.reference | None:
+    """Find what inherited docstrings of scikit-learn refer to, on the site of scikit-learn."""
+    from docutils import nodes
+
+    target = str(node["reftarget"])
+    if node.get("refdomain") != "std" or target not in THEIR_PAGES:
+        return None
+    address = f"{SCIKIT_LEARN}/{THEIR_PAGES[target]}"
+    return nodes.reference("", "", content, internal=False, refuri=address)
+
+
 def is_skipped(app: Sphinx, what: str, name: str, obj: Any, skip: bool, options: Any) -> bool:
-    """Whether a member has no place in the reference: what torch and Python give to all classes."""
+    """Whether a member has no place in the reference.
+
+    These are what torch and Python give to all classes, and classes that a class uses.
+    """
+    if what == "class" and inspect.isclass(obj):
+        return True
     owner = getattr(inspect.unwrap(obj) if callable(obj) else obj, "__module__", None) or ""
     return skip or str(owner).split(".")[0] in ("torch", "collections", "enum", "abc")
 
@@ -120,4 +149,5 @@ def is_skipped(app: Sphinx, what: str, name: str, obj: Any, skip: bool, options:
 def setup(app: Sphinx) -> None:
     app.connect("config-inited", write_pages)
     app.connect("missing-reference", resolve)
+    app.connect("missing-reference", resolve_theirs)
     app.connect("autodoc-skip-member", is_skipped)
