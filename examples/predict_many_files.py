@@ -7,8 +7,6 @@ once, and each worker of a Dask cluster predicts some of them. Here the cluster 
 this machine, but nothing changes for a large one whose workers see the same folder.
 """
 
-# sphinx_gallery_thumbnail_path = "../examples/figures/predict_many_files.png"
-
 # %%
 # The files
 # ---------
@@ -94,3 +92,5 @@ def main():
 
 if __name__ == "__main__":
     main()
+
+# sphinx_gallery_thumbnail_path = "../examples/figures/predict_many_files.png"

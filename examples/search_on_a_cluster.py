@@ -6,8 +6,6 @@ The fits of a grid search are independent of each other. Dask sends them to the 
 cluster. Here it is a small one on this machine, but nothing changes for a large one.
 """
 
-# sphinx_gallery_thumbnail_path = "../examples/figures/search_on_a_cluster.png"
-
 # %%
 # The graphs
 # ----------
@@ -42,6 +40,22 @@ def search_on(client):
 
 
 # %%
+# The results
+# -----------
+# They are those of a search without a cluster, to the last digit.
+def draw(search):
+    print(f"Best of {len(search.cv_results_['params'])}: {search.best_params_}")
+    scores = search.cv_results_["mean_test_score"].reshape(3, 3)  # lr, n_masks
+    figure, axes = plt.subplots(figsize=(5, 3), layout="constrained")
+    for lr, row in zip(search.param_grid["lr"], scores, strict=True):
+        print(f"lr={lr:<6} " + "  ".join(f"{score:.3f}" for score in row))
+        axes.plot(search.param_grid["n_masks"], row, "o-", label=f"lr={lr}")
+    axes.set(xlabel="n_masks", ylabel="accuracy in two folds", title="Nine candidates")
+    axes.legend()
+    figure.savefig("search_on_a_cluster.png", dpi=120)
+
+
+# %%
 # The cluster
 # -----------
 # Two worker processes of one thread each. For workers on other machines, use
@@ -63,21 +77,10 @@ def main():
         accident.start()
         search = search_on(client)
         accident.cancel()  # should the search have been faster
-
-    # %%
-    # The results
-    # -----------
-    # They are those of a search without a cluster, to the last digit.
-    print(f"Best of {len(search.cv_results_['params'])}: {search.best_params_}")
-    scores = search.cv_results_["mean_test_score"].reshape(3, 3)  # lr, n_masks
-    figure, axes = plt.subplots(figsize=(5, 3), layout="constrained")
-    for lr, row in zip(search.param_grid["lr"], scores, strict=True):
-        print(f"lr={lr:<6} " + "  ".join(f"{score:.3f}" for score in row))
-        axes.plot(search.param_grid["n_masks"], row, "o-", label=f"lr={lr}")
-    axes.set(xlabel="n_masks", ylabel="accuracy in two folds", title="Nine candidates")
-    axes.legend()
-    figure.savefig("search_on_a_cluster.png", dpi=120)
+    draw(search)
 
 
 if __name__ == "__main__":
     main()
+
+# sphinx_gallery_thumbnail_path = "../examples/figures/search_on_a_cluster.png"

@@ -30,7 +30,6 @@ CHAPTERS = {
             "plot_read_a_mask",
             "plot_what_networks_see",
             "plot_conformal",
-            "plot_covariates",
         ),
     ),
     "extend": (
@@ -46,6 +45,22 @@ CHAPTERS = {
     ),
 }
 FOLDER = "auto_examples"
+
+# Figures of several parts are too wide for a thumbnail: the part that says what the example is
+# about, by its left, upper, right and lower end as shares of the figure.
+THUMBNAILS = {
+    "plot_first_steps": (0.5, 0, 1, 1),
+    "plot_which_estimator": (0, 0, 0.7, 1),
+    "plot_compare_with_kernels": (0, 0.12, 0.75, 1),
+    "plot_molecules": (0.03, 0.02, 0.31, 0.42),
+    "plot_graphs_without_labels": (0, 0, 0.53, 1),
+    "plot_lofi_layer": (0, 0, 0.66, 1),
+    "plot_explain_predictions": (0.02, 0.5, 0.3, 1),
+    "plot_read_a_mask": (0.79, 0, 1, 0.42),
+    "plot_what_networks_see": (0, 0.055, 0.72, 0.56),
+    "plot_conformal": (0, 0, 0.5, 1),
+    "plot_your_own_network": (0, 0, 0.83, 1),
+}
 INTRODUCTION = """\
 Examples
 ========
@@ -97,6 +112,20 @@ def copy_examples(folder: Path) -> None:
                 old.unlink()
     for name in examples():
         shutil.copy2(EXAMPLES / f"{name}.py", folder / chapter_of(name))
+
+
+def cut_thumbnails(folder: Path, size: tuple[int, int]) -> None:
+    """Make thumbnails of parts of figures, after the gallery has made them of whole figures."""
+    from PIL import Image, ImageOps
+
+    for name, box in THUMBNAILS.items():
+        figure = folder / picture_of_example(name)
+        if figure.exists():
+            with Image.open(figure) as picture:
+                ends = (round(a * b) for a, b in zip(box, picture.size * 2, strict=True))
+                part = picture.convert("RGB").crop(tuple(ends))
+            thumbnail = figure.parent / "thumb" / f"sphx_glr_{name}_thumb.png"
+            ImageOps.pad(part, size, color="white").save(thumbnail)
 
 
 class InOrderOfChapters:

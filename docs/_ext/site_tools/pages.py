@@ -6,6 +6,7 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.config import Config
 
+from site_tools.gallery import cut_thumbnails
 from site_tools.links import PROJECT_PAGES, ROOT, for_the_site
 from site_tools.reference import write_if_changed
 
@@ -25,6 +26,11 @@ def rewrite_links(app: Sphinx, page: str, source: list[str]) -> None:
         source[0] = for_the_site(source[0], path, path)
 
 
+def write_thumbnails(app: Sphinx) -> None:
+    """Cut the thumbnails of the gallery, which has run by now."""
+    cut_thumbnails(Path(app.srcdir), app.config.sphinx_gallery_conf["thumbnail_size"])
+
+
 def strip_blocks(app: Sphinx, doctree: nodes.document) -> None:
     """Leave out the blank line that ends a doctest before its fence."""
     for block in doctree.findall(nodes.literal_block):
@@ -35,5 +41,6 @@ def strip_blocks(app: Sphinx, doctree: nodes.document) -> None:
 
 def setup(app: Sphinx) -> None:
     app.connect("config-inited", write_pages)
+    app.connect("builder-inited", write_thumbnails, priority=900)
     app.connect("source-read", rewrite_links)
     app.connect("doctree-read", strip_blocks)
