@@ -39,7 +39,6 @@ default_role = "literal"  # in docstrings `X` is a parameter
 autodoc_typehints = "none"
 autosummary_imported_members = True
 numpydoc_show_class_members = False
-python_maximum_signature_line_length = 88
 toc_object_entries_show_parents = "hide"
 html_math_renderer = "mathml"
 
@@ -61,6 +60,7 @@ sphinx_gallery_conf = {
     "backreferences_dir": "api/backreferences",
     "doc_module": ("sklofi",),
     "download_all_examples": False,
+    "thumbnail_size": (400, 280),
     "remove_config_comments": True,
     "show_signature": False,
     "min_reported_time": 1,
@@ -74,18 +74,26 @@ html_theme = "pydata_sphinx_theme"
 html_context = {"default_mode": "auto"}  # light or dark, as the reader has it
 html_title = f"sklofi {release}"
 html_css_files = ["site.css"]
+html_favicon = "_static/favicon.svg"
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {
+    "logo": {
+        "text": html_title,
+        "alt_text": "",
+        "image_light": "_static/favicon.svg",
+        "image_dark": "_static/favicon.svg",
+    },
     "navbar_align": "left",
     "header_links_before_dropdown": 6,
     "navigation_with_keys": False,
     "show_toc_level": 2,
-    "secondary_sidebar_items": ["page-toc"],
+    # the gallery and the widest tables have more room without one
+    "secondary_sidebar_items": {"**": ["page-toc"], "auto_examples/index": [], "choosing": []},
     "footer_start": ["copyright"],
     "footer_end": [],
     "back_to_top_button": True,
     "pygments_light_style": "tango",
     "pygments_dark_style": "monokai",
 }
-html_sidebars = {"index": []}
+html_sidebars = {"index": [], "getting_started": []}

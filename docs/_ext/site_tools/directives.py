@@ -4,13 +4,16 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.util.docutils import SphinxDirective
 
-from site_tools.capabilities import table
+from site_tools.capabilities import BY_OPTION, YES, table
+
+MARKS = {YES: "✓", BY_OPTION: "(✓)"}
 
 
 def to_markdown(head: list[str], rows: list[list[str]]) -> str:
     """A table in Markdown, with names that link to the reference."""
-    named = [[f"{{py:class}}`~{name}`", *cells] for name, *cells in rows]
-    lines = [head, ["---"] * len(head), *named]
+    marked = ([name, *(MARKS.get(cell, cell) for cell in cells)] for name, *cells in rows)
+    named = [[f"{{py:class}}`~{name}`", *cells] for name, *cells in marked]
+    lines = [head, ["---", *[":-:"] * (len(head) - 1)], *named]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
