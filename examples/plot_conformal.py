@@ -1,10 +1,10 @@
 """
-Intervals and sets that keep a promise
-======================================
+Conformal prediction: intervals and sets with a guarantee
+=========================================================
 
-A prediction comes without a warranty. Conformal prediction adds one: intervals of numbers, or sets
-of classes, that hold the truth in 90 % of cases, whatever the model is. MAPIE makes them around any
-estimator of this library (extra ``uncertainty``).
+A prediction comes without a guarantee. Conformal prediction adds one: intervals of numbers, or sets
+of classes, that contain the truth in 90 % of cases, whatever the model is. MAPIE makes them around
+any estimator of this library (extra ``uncertainty``).
 """
 
 # %%
@@ -59,8 +59,8 @@ for name, found in (("split", intervals), ("cross", cross_intervals)):
 # %%
 # Classes
 # -------
-# Two classes with or without a motif. A quarter of the labels are drawn by lot, so that nobody can
-# be right more often than seven times out of eight: where 90 % are asked for, some sets have both.
+# Two classes, with or without a motif. A quarter of the labels are random, so no classifier can be
+# right more often than seven times out of eight: where 90 % are asked for, some sets have both.
 graphs, classes = make_motif_graphs(600, random_state=0)
 classes = np.where(rng.random(600) < 0.25, rng.integers(2, size=600), classes)
 Z = GraphSet.from_networkx(graphs)
@@ -68,13 +68,13 @@ sets = CrossConformalClassifier(FingerprintClassifier(), confidence_level=levels
 sets = sets.fit_conformalize(Z[:400], classes[:400]).predict_set(Z[400:])[1]
 set_coverage = sets[np.arange(200), classes[400:]].mean(axis=0)
 for level, coverage, size in zip(levels, set_coverage, sets.sum(axis=1).mean(axis=0), strict=True):
-    print(f"{level:.0%} asked for: {coverage:.0%} of the sets hold the class, mean size {size:.2f}")
+    print(f"{level:.0%} asked for: {coverage:.0%} of the sets contain it, mean size {size:.2f}")
 
 # %%
-# The promise is kept
+# The guarantee holds
 # -------------------
-# Left: intervals at 90 %, those that miss the truth in red. Right: how many hold it, for each level
-# of confidence. This needs test graphs like those of the calibration; for molecules of new
+# Left: intervals at 90 %, those that miss the truth in red. Right: how many contain it, for each
+# level of confidence. This needs test graphs like those of the calibration; for molecules of new
 # scaffolds it does not hold.
 figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
 shown = np.argsort(predicted)[::8]
@@ -84,10 +84,10 @@ missed = (truth < low) | (truth > high)
 left.vlines(range(len(shown)), low, high, colors=np.where(missed, "#b2182b", "0.75"), lw=3)
 left.scatter(range(len(shown)), truth, c=np.where(missed, "#b2182b", "0.2"), s=12, zorder=2)
 left.set(xlabel="test graphs, by prediction", ylabel="largest eigenvalue, with noise")
-right.plot([0.45, 1], [0.45, 1], color="0.8", lw=1, label="as promised")
+right.plot([0.45, 1], [0.45, 1], color="0.8", lw=1, label="as guaranteed")
 right.plot(levels, coverage_of(intervals), "o-", color="0.4", label="intervals, split")
 right.plot(levels, coverage_of(cross_intervals), "s-", color="0.6", label="intervals, cross")
 right.plot(levels, set_coverage, "^-", color="#b2182b", label="sets of classes, cross")
-right.set(xlabel="confidence that is asked for", ylabel="share that holds the truth")
+right.set(xlabel="confidence that is asked for", ylabel="share that contains the truth")
 right.legend()
 figure.savefig("conformal.png", dpi=150)

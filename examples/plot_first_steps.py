@@ -11,8 +11,8 @@ look at what a fitted classifier sees. This is what ``make demo`` runs.
 # ----------
 # ``make_motif_graphs`` plants a small motif, an "N" between two "O", into half of its
 # graphs. The other half has the same atoms, but scattered: counting labels does not help.
-# ``load_graph_atlas`` has all graphs of up to seven nodes, of which every other is taken here,
-# with two things to learn.
+# ``load_graph_atlas`` has all graphs of up to seven nodes. Every other one is taken here, with two
+# things to learn.
 import matplotlib.pyplot as plt
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.dummy import DummyClassifier, DummyRegressor

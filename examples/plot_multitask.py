@@ -1,9 +1,9 @@
 """
-Several labels at once, of which most are unknown
-=================================================
+Several labels at once, most of them unknown
+============================================
 
 Assays are expensive, so most molecules of a library were tested in a few of them only. One model
-can learn all labels together; what nobody has measured is NaN, and counts nothing.
+can learn all labels together; values that were not measured are NaN, and are ignored.
 """
 
 # %%
@@ -40,8 +40,8 @@ together = network.fit(X[:200], y[:200]).predict_proba(X[200:])
 # %%
 # Together or alone?
 # ------------------
-# A network of a single label learns only from graphs of which that label is known. In the network
-# for all labels everything but the outputs is shared. Sharing helps where labels have something in
+# A network for a single label learns only from graphs whose label is known. In the network for all
+# labels everything but the outputs is shared. Sharing helps where labels have something in
 # common. Here one network for three labels is about as good as three networks, and a third of the
 # work.
 areas = {"together": [], "alone": []}
@@ -63,6 +63,6 @@ figure.savefig("multitask.png", dpi=120)
 # %%
 # Comparisons take tables as well
 # -------------------------------
-# The score is the mean over the labels, each by the graphs of which it is known.
+# The score is the mean over the labels, each on the graphs where it is known.
 machines = {"Fingerprint": FingerprintClassifier(), "WL kernel": GraphKernelSVC(n_iter=2)}
 print(compare(machines, X, y, cv=3))

@@ -52,8 +52,8 @@ tasks = {
 # %%
 # Four methods
 # ------------
-# LoFI is a single network here, so that the times are those of one fit. Deep Multisets know nothing
-# of edges, and kernels and fingerprints nothing of features, of which they warn.
+# LoFI is a single network here, so that the times are those of one fit. Deep Multisets ignore
+# edges. Kernels and fingerprints ignore features, and warn about it.
 methods = {
     "LoFI": LoFIClassifier(n_members=1, counts=False, max_epochs=60, lr=0.02, random_state=0),
     "WL-OA kernel": GraphKernelSVC(kernel="wl-oa"),
