@@ -9,7 +9,7 @@ demo: .venv/.installed-demo
 
 # The site, into docs/_build/html. Warnings, and links that lead nowhere, are errors.
 docs: .venv/.installed-docs
-	OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -W --keep-going docs docs/_build/html
+	OMP_NUM_THREADS=1 $(BIN)/python -m sphinx -W --keep-going -d docs/_build/doctrees docs docs/_build/html
 
 test: .venv/.installed-test lint
 	$(BIN)/python -m pytest -n 2
