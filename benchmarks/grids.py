@@ -118,6 +118,9 @@ GIN_PAPER = {
     "max_epochs": [350],
 }
 
+# How GraphSAGE, ECC and DiffPool join neighbors. Means cannot see how many there are.
+AGGREGATIONS: dict[str, Grid] = {"aggregation": {"aggregation": ["mean", "max", "sum"]}}
+
 # ---- Peers, one by one
 
 GCN: dict[str, Grid] = {
@@ -135,6 +138,7 @@ GCN: dict[str, Grid] = {
     ],
 }
 GRAPH_SAGE: dict[str, Grid] = {
+    **AGGREGATIONS,
     **small({"n_layers": [2, 5], "n_hidden": [64]}, n_layers=5),
     # [fair]
     "paper": {
@@ -178,6 +182,7 @@ GAT: dict[str, Grid] = {
     },
 }
 ECC: dict[str, Grid] = {
+    **AGGREGATIONS,
     **small({"n_layers": [2, 3], "n_hidden": [32]}, n_layers=3),
     # [fair]; their dropout of the last layer is 0.1 throughout.
     "paper": {
@@ -213,6 +218,7 @@ DGCNN: dict[str, Grid] = {
     **{f"paper, {name}": DGCNN_PAPER | {"n_sorted": n} for name, n in DGCNN_SORTED.items()},
 }
 DIFF_POOL: dict[str, Grid] = {
+    **AGGREGATIONS,
     **small({"n_hidden": [32, 64]}, n_hidden=64),
     # [fair]
     "paper": {

@@ -16,7 +16,7 @@ from sklearn.utils._param_validation import Interval
 
 from sklofi._parameters import NOT_NEGATIVE, SHARE, choice, count, flag, parameter
 from sklofi._scaling import weighted_quantile
-from sklofi.nn._choices import POOLINGS
+from sklofi.nn._choices import AGGREGATIONS, POOLINGS
 from sklofi.nn._deep_multisets import DeepMultisets
 from sklofi.nn._dgcnn import DGCNN
 from sklofi.nn._diffpool import DiffPool
@@ -73,6 +73,10 @@ def _pooling(
     return choice(text, POOLINGS, default=default)
 
 
+def _aggregation() -> Any:
+    return choice("How the neighbors of a node become one vector.", AGGREGATIONS, default="mean")
+
+
 class Peer(FlatEstimator):
     """Base of the estimators that GNN-LoFI was compared with."""
 
@@ -80,7 +84,7 @@ class Peer(FlatEstimator):
     _search_space: ClassVar[dict[str, list[Any]]] = {
         "n_layers": [1, 2, 3, 4, 5],
         "n_hidden": [16, 32, 64, 128],
-        "aggregation": ["mean", "max", "sum"],
+        "aggregation": list(AGGREGATIONS),
         "pooling": list(POOLINGS),
         "train_eps": [False, True],
         "n_heads": [2, 4, 8],
@@ -140,9 +144,7 @@ class GCNRegressor(NetworkRegressor, BaseGCN):
 class BaseGraphSAGE(Peer, OptionalEdgeLabelsEstimator, WeightedEdgesEstimator):
     n_layers: int = _layers(default=3)
     n_hidden: int = width(default=64)
-    aggregation: str = choice(
-        "How the neighbors of a node become one vector.", ("mean", "max", "sum"), default="mean"
-    )
+    aggregation: str = _aggregation()
     dropout: float = _dropout(default=0.0)
     pooling: str = _pooling(default="max")
 
@@ -220,6 +222,7 @@ class BaseECC(Peer, LabeledEdgesEstimator):
     n_layers: int = _layers(default=3)
     n_hidden: int = width(default=32)
     n_edge_hidden: int = width("Hidden width of the perceptrons over edges.", default=16)
+    aggregation: str = _aggregation()
     dropout: float = _dropout(default=0.05)
     pooling: str = _pooling(default="mean")
 
@@ -292,6 +295,7 @@ class BaseDiffPool(Peer):
         `cluster_ratio` times the nodes of the largest training graph, as the authors do.""",
         default=None,
     )
+    aggregation: str = _aggregation()
     cluster_ratio: float = parameter(
         "The number of clusters of the next pooling as a share of the number before.",
         [Interval(Real, 0, 1, closed="right")],

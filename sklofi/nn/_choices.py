@@ -9,6 +9,9 @@ HISTOGRAM_KERNELS = ("intersection", "l1")
 # _flat, DENSE_POOLINGS in _diffpool). A new one raises an error wherever it is not yet handled.
 POOLINGS = ("sum", "mean", "max")
 
+# How the neighbors of a node become one vector (GraphSAGE, ECC and DiffPool).
+AGGREGATIONS = ("mean", "max", "sum")
+
 # The layers of a LoFI network whose pooled outputs the head is given.
 READOUTS = ("all", "last")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from itertools import pairwise
 from math import ceil
 from typing import Any
@@ -11,6 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from sklofi.nn._choices import AGGREGATIONS, check_choice
 from sklofi.nn._flat import FlatGraphs, Outputs, Perceptron, beside, pool
 from sklofi.nn._norm import Norm
 from sklofi.nn._pyg import PyGNetwork
@@ -65,6 +67,9 @@ class DiffPool(PyGNetwork):
     n_clusters : int, default=8
         Number of clusters that the nodes of a graph are assigned to. The authors take a tenth of
         the nodes of the largest graph for one pooling, and a quarter for two.
+    aggregation : {"mean", "max", "sum"}, default="mean"
+        How the neighbors of a node become one vector. All clusters of a graph are neighbors, more
+        or less: with "max" they take the mean.
     cluster_ratio : float, default=0.1
         The number of clusters of the next pooling as a share of the number before.
     pooling : {"max", "mean", "sum"}, default="max"
@@ -104,14 +109,16 @@ class DiffPool(PyGNetwork):
         n_last: int = 128,
         n_poolings: int = 1,
         n_clusters: int = 8,
+        aggregation: str = "mean",
         cluster_ratio: float = 0.1,
         pooling: str = "max",
         n_dense: int = 50,
         dropout: float = 0.0,
         penalty: float = 1.0,
     ) -> None:
-        from torch_geometric.nn import DenseSAGEConv, SAGEConv, SimpleConv
+        from torch_geometric.nn import DenseGraphConv, DenseSAGEConv, SAGEConv, SimpleConv
 
+        check_choice("aggregation", aggregation, AGGREGATIONS)
         super().__init__()
         self.dropout = dropout
         self.pooling = pooling
@@ -121,12 +128,14 @@ class DiffPool(PyGNetwork):
         self.neighbors = SimpleConv(aggr="sum")
         self.describers = nn.ModuleList()
         self.assigners = nn.ModuleList()
-        n_inputs, convolution, n_assigned = n_features, SAGEConv, n_clusters
+        of_nodes = partial(SAGEConv, aggr=aggregation)
+        of_clusters = DenseGraphConv if aggregation == "sum" else DenseSAGEConv
+        n_inputs, convolution, n_assigned = n_features, of_nodes, n_clusters
         for _ in range(n_poolings):
             self.describers.append(SageStack(convolution, [n_inputs, *hidden, n_last]))
             stack = SageStack(convolution, [n_inputs, *hidden, n_assigned])
             self.assigners.append(Assigner(stack, sum(hidden) + n_assigned, n_assigned))
-            n_inputs, convolution = n_described, DenseSAGEConv
+            n_inputs, convolution = n_described, of_clusters
             n_assigned = ceil(cluster_ratio * n_assigned)
         self.describers.append(SageStack(convolution, [n_inputs, *hidden, n_last]))
         self.output = Perceptron(

@@ -6,7 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from sklofi.nn._edges import edge_inputs
+from sklofi.nn._choices import AGGREGATIONS, check_choice
+from sklofi.nn._edges import edge_inputs, largest_messages
 from sklofi.nn._flat import FlatGraphs, Perceptron
 from sklofi.nn._norm import Norm
 from sklofi.nn._stacked import StackedNetwork, widths
@@ -23,9 +24,15 @@ class ECCLayer(nn.Module):
     """
 
     def __init__(
-        self, n_inputs: int, n_outputs: int, n_edge_features: int, n_edge_hidden: int
+        self,
+        n_inputs: int,
+        n_outputs: int,
+        n_edge_features: int,
+        n_edge_hidden: int,
+        aggregation: str = "mean",
     ) -> None:
         super().__init__()
+        self.aggregation = aggregation
         self.mixture = nn.Linear(n_edge_features, n_edge_hidden)
         # The last filter is the one that edges have in common.
         self.filters = nn.Parameter(torch.empty(n_edge_hidden + 1, n_inputs, n_outputs))
@@ -58,11 +65,18 @@ class ECCLayer(nn.Module):
         else:
             filtered = filter_nodes(x, self.filters).index_select(0, source)
             messages = torch.einsum("ek,eko->eo", mixture.index_select(0, edge_kinds), filtered)
-        total = x.new_zeros(len(x), self.filters.shape[2]).index_add(0, target, messages)
-        n_neighbors = torch.bincount(target, minlength=len(x)).clamp(min=1)
-        mean = total / n_neighbors[:, None]  # (n_nodes, n_outputs)
         of_node: Tensor = self.root(x)  # (n_nodes, n_outputs)
-        return mean + of_node
+        return self.aggregate(messages, target, len(x)) + of_node
+
+    def aggregate(self, messages: Tensor, target: Tensor, n_nodes: int) -> Tensor:
+        """Return one vector for each node, of shape (n_nodes, n_outputs)."""
+        if self.aggregation == "max":
+            return largest_messages(messages, target, n_nodes)
+        total = messages.new_zeros(n_nodes, messages.shape[1]).index_add(0, target, messages)
+        if self.aggregation == "sum":
+            return total
+        n_neighbors = torch.bincount(target, minlength=n_nodes).clamp(min=1)
+        return total / n_neighbors[:, None]
 
 
 def filter_nodes(x: Tensor, filters: Tensor) -> Tensor:
@@ -81,10 +95,10 @@ class ECC(StackedNetwork):
     where the perceptron :math:`F` makes a matrix of the features of an edge, and norm is
     batch normalization. Graphs without edge features have the constant one.
 
-    The paper counts a node among its neighbors; here it has a filter :math:`W` of its own,
-    outside of the mean, as in PyTorch Geometric. The graphs are not coarsened between
-    layers, which would need an eigenvector and a new Laplacian of each of them at each
-    level: there are layers, and one pooling at the end.
+    The mean over neighbors may also be their sum or maximum. The paper counts a node among its
+    neighbors; here it has a filter :math:`W` of its own, outside of the mean, as in PyTorch
+    Geometric. The graphs are not coarsened between layers, which would need an eigenvector and a
+    new Laplacian of each of them at each level: there are layers, and one pooling at the end.
 
     Parameters
     ----------
@@ -105,6 +119,9 @@ class ECC(StackedNetwork):
 
     n_edge_hidden : int, default=16
         Hidden width of the perceptrons over edges.
+
+    aggregation : {"mean", "max", "sum"}, default="mean"
+        How the neighbors of a node become one vector.
 
     dropout : float, default=0.05
         Share of hidden numbers that are dropped in training.
@@ -137,11 +154,13 @@ class ECC(StackedNetwork):
         n_layers: int = 3,
         n_hidden: int = 32,
         n_edge_hidden: int = 16,
+        aggregation: str = "mean",
         dropout: float = 0.05,
         pooling: str = "mean",
     ) -> None:
+        check_choice("aggregation", aggregation, AGGREGATIONS)
         layers = [
-            ECCLayer(*width, n_edge_features, n_edge_hidden)
+            ECCLayer(*width, n_edge_features, n_edge_hidden, aggregation)
             for width in widths(n_features, n_hidden, n_layers)
         ]
         output = Perceptron(n_hidden + n_graph_features, n_hidden, n_outputs, dropout)

@@ -104,7 +104,7 @@ class GCN(PyGNetwork, StackedNetwork):
 
 
 # How messages become one vector where edges have labels or weights.
-AGGREGATIONS = {"mean": average_messages, "max": largest_messages, "sum": sum_messages}
+AGGREGATE = {"mean": average_messages, "max": largest_messages, "sum": sum_messages}
 
 
 class SAGELayer(nn.Module):
@@ -156,7 +156,7 @@ class SAGELayer(nn.Module):
         self, messages: Tensor, target: Tensor, n_nodes: int, edge_weight: Tensor | None
     ) -> Tensor:
         """Return one vector for each node, of shape (n_nodes, n_inputs)."""
-        return AGGREGATIONS[self.aggregation](messages, target, n_nodes, edge_weight)
+        return AGGREGATE[self.aggregation](messages, target, n_nodes, edge_weight)
 
 
 class GraphSAGE(PyGNetwork, StackedNetwork):

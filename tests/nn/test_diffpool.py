@@ -36,6 +36,8 @@ NETWORKS = [
     SMALL_DIFFPOOL,
     functools.partial(SMALL_DIFFPOOL, n_poolings=1, pooling="mean", n_layers=1),
     functools.partial(SMALL_DIFFPOOL, pooling="sum", n_layers=2, n_poolings=3),
+    functools.partial(SMALL_DIFFPOOL, aggregation="sum"),
+    functools.partial(SMALL_DIFFPOOL, aggregation="max"),
 ]
 
 
@@ -45,13 +47,19 @@ def make(request):
 
 
 def sage_formula(layer, x, a):
-    """Parameters of both kinds of layers by their shapes: two matrices and a bias."""
+    """Of layers for nodes, and of those for clusters: two matrices and a bias."""
     named = dict(layer.named_parameters())
     of_neighbors = named.get("lin_l.weight", named.get("lin_rel.weight"))
     of_node = named.get("lin_r.weight", named.get("lin_root.weight"))
-    bias = named.get("lin_l.bias", named.get("lin_root.bias"))
-    mean = a @ x / a.sum(-1, keepdim=True).clamp(min=1)
-    return mean @ of_neighbors.T + x @ of_node.T + bias
+    (bias,) = (value for name, value in named.items() if name.endswith("bias"))
+    near = a @ x
+    how = getattr(layer, "aggr", "mean")
+    if how == "max":
+        of_edges = torch.where(a[:, :, None] > 0, x, -torch.inf).amax(1)
+        near = torch.where(a.sum(-1, keepdim=True) > 0, of_edges, 0)
+    elif how == "mean":
+        near = near / a.sum(-1, keepdim=True).clamp(min=1)
+    return near @ of_neighbors.T + x @ of_node.T + bias
 
 
 def normed(norm, xs):

@@ -24,30 +24,42 @@ def features_of_edges(graphs):
     return graphs.edge_features[graphs.edge_kinds]
 
 
-@pytest.mark.parametrize("n_edge_hidden", [N_KINDS - 2, N_KINDS - 1, N_KINDS])
+JOIN = {
+    "mean": lambda messages: sum(messages) / len(messages),
+    "sum": sum,
+    "max": lambda messages: torch.stack(messages).amax(0),
+}
+
+
+@pytest.mark.parametrize(
+    ("aggregation", "n_edge_hidden"),
+    [
+        *(("mean", n) for n in (N_KINDS - 2, N_KINDS - 1, N_KINDS)),
+        *((how, n) for how in ("sum", "max") for n in (N_KINDS - 1, N_KINDS)),
+    ],
+)
 @pytest.mark.parametrize("labeled", [True, False])
-def test_ecc_equals_a_matrix_for_each_edge(labeled, n_edge_hidden):
+def test_ecc_equals_a_matrix_for_each_edge(labeled, aggregation, n_edge_hidden):
     graphs, generator = small_graphs()
     n_edge_features = N_EDGE_FEATURES if labeled else 1
     if not labeled:
         graphs = replace(graphs, edge_features=None, edge_kinds=None)
-    widths = {"n_edge_features": n_edge_features, "n_edge_hidden": n_edge_hidden}
-    network = build(ECC, n_layers=2, n_hidden=4, dropout=0.0, **widths)
+    options = {"n_edge_features": n_edge_features, "n_edge_hidden": n_edge_hidden}
+    options["aggregation"] = aggregation
+    network = build(ECC, n_layers=2, n_hidden=4, dropout=0.0, **options)
     scramble_(network, generator).train()
 
     def formula(graphs):
         x = graphs.x
         for layer in network.layers:
-            totals, degrees = [0.0] * len(x), [0] * len(x)
+            messages = [[] for _ in x]
             for number, (u, v) in enumerate(graphs.edge_index.T.tolist()):
                 edge = features_of_edges(graphs)[number] if labeled else x.new_ones(1)
                 weights = torch.relu(layer.mixture(edge))
                 matrix = (weights[:, None, None] * layer.filters[:-1]).sum(0) + layer.filters[-1]
-                totals[v] = totals[v] + x[u] @ matrix
-                degrees[v] += 1
-            means = [total / max(n, 1) for total, n in zip(totals, degrees, strict=True)]
-            means = torch.stack([torch.zeros(4).to(x) + mean for mean in means])
-            x = torch.relu(norm(layer.norm, means + layer.root(x)))
+                messages[v].append(x[u] @ matrix)
+            near = [JOIN[aggregation](sent) if sent else torch.zeros(4).to(x) for sent in messages]
+            x = torch.relu(norm(layer.norm, torch.stack(near) + layer.root(x)))
         return perceptron(network.output, pooled(x, graphs, "mean"))
 
     assert_same(network, formula, graphs)
