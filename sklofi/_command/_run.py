@@ -191,7 +191,9 @@ def _describe(samples: Samples, target: Target, arguments: Namespace) -> None:
         figures = f"{len(classes)} classes ({', '.join(shown)}{', ...' * (len(classes) > 5)})"
     else:
         figures = f"numbers from {target.y.min():.4g} to {target.y.max():.4g}"
-    _say(f"{used} {samples.what}; {arguments.target!r} has {figures}.")
+    is_guess = arguments.task is None and target.is_classification and target.y.dtype.kind == "i"
+    hint = " To predict numbers, pass --task regression." if is_guess and len(classes) > 2 else ""
+    _say(f"{used} {samples.what}; {arguments.target!r} has {figures}.{hint}")
     if target.groups is not None:
         _say(f"{len(np.unique(target.groups)):,} groups are kept together.")
 
