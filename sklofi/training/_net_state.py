@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from sklofi._messages import shorten
 from sklofi._storage import check_attributes, encode
 from sklofi.training._skorch import Callback, History, NeuralNet
 
@@ -140,7 +141,7 @@ def callback_state(name: str, callback: Callback) -> dict[str, Any]:
 
 def restore_callbacks(net: NeuralNet, states: dict[str, dict[str, Any]]) -> None:
     """Restore the states of the callbacks of a net, by their names."""
-    callbacks = dict(net.callbacks_)
+    callbacks, of_user = dict(net.callbacks_), dict(net.user_callbacks())
     for name, state in states.items():
         if not state:  # perhaps of a callback that is absent now, such as a progress bar
             continue
@@ -148,6 +149,8 @@ def restore_callbacks(net: NeuralNet, states: dict[str, dict[str, Any]]) -> None
         # The parameters of a callback, such as the name of a file to write, are the user's.
         state = {key: state[key] for key in state.keys() - _parameter_names(kind)}
         check_attributes(kind, state)
+        if name in of_user:
+            _check_texts(name, of_user[name], state)
         state = _to_tensors(state, net.device)
         if name == "average_weights":
             callbacks[name].check_state(net, state)
@@ -157,6 +160,30 @@ def restore_callbacks(net: NeuralNet, states: dict[str, dict[str, Any]]) -> None
                 present.load_state_dict(value)
             else:
                 setattr(callbacks[name], attribute, value)
+
+
+def _check_texts(name: str, callback: Callback, state: dict[str, Any]) -> None:
+    """Check that a file gives a callback no text but its own: it might name a file to write."""
+    own = {*_texts(callback_state(name, callback))}
+    for text in _texts(state):
+        if text not in own:
+            raise ValueError(
+                f"the callback {name!r} does not have the text {shorten(text)}, which might name a"
+                " file"
+            )
+
+
+def _texts(value: Any) -> Iterator[str | bytes]:
+    """Iterate over the texts in a value; names of its items are none."""
+    if isinstance(value, str | bytes):
+        yield value
+    elif isinstance(value, dict):
+        yield from _texts([*value.values()])
+    elif isinstance(value, list | tuple | set | frozenset):
+        for item in value:
+            yield from _texts(item)
+    elif isinstance(value, np.ndarray) and value.dtype.kind in "OU":
+        yield from _texts(value.ravel().tolist())
 
 
 def _parameter_names(kind: type) -> set[str]:

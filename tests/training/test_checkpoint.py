@@ -322,6 +322,63 @@ def test_a_checkpoint_says_nothing_about_where_callbacks_write(motifs, path, cra
     assert os.listdir(tmp_path / "own")
 
 
+class Log(Callback):
+    """Writes to a file whose name is no parameter."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def initialize(self):
+        self.files_ = [os.path.join(self.folder, "log.txt")]
+        return self
+
+    def on_epoch_end(self, net, **kwargs):
+        with open(self.files_[0], "a") as file:
+            file.write(".")
+
+
+def test_a_checkpoint_names_no_file_that_a_callback_does_not_know(motifs, path, crash_in, tmp_path):
+    def fit():
+        return LoFIClassifier(**TINY, callbacks=[Log(str(tmp_path))]).fit(*motifs, checkpoint=path)
+
+    whole = LoFIClassifier(**TINY).fit(*motifs)
+    crash_in(4)
+    with pytest.raises(Crash):
+        fit()
+    crash_in(None)
+    copy, bait = path.read_bytes(), tmp_path / "bait"
+    assert_array_equal(fit().predict_proba(motifs[0]), whole.predict_proba(motifs[0]))
+    assert (tmp_path / "log.txt").read_text() == "." * len(whole.history_)
+    path.write_bytes(copy)
+    forged(path, lambda state: state["callbacks"]["Log"].update(files_=[str(bait)]))
+    with pytest.raises(ValueError, match=r"'Log' does not have the text .*, which might name a"):
+        fit()
+    assert not bait.exists()
+
+
+@pytest.mark.parametrize(
+    "outputs", [np.zeros((3, 2), np.int8), np.zeros((2, 2), np.float32), np.zeros(3), "x", None]
+)
+def test_outputs_that_were_made_up_are_refused(motifs, path, outputs):
+    def fit():
+        return LoFIClassifier(**{**TINY, "n_members": 2, "counts": True, "max_epochs": 2}).fit(
+            *motifs, checkpoint=path
+        )
+
+    fit()
+    first = path.with_name("fit-0.safetensors")
+    description, arrays = read_file(first)
+    row = description["state"]["net"]["history"][0]
+    if isinstance(outputs, np.ndarray):
+        arrays[row["valid_outputs"]["value"]] = outputs
+    else:
+        row["valid_outputs"] = outputs
+    write_file(first, description, arrays)
+    with pytest.raises(ValueError, match="are not those of the validation graphs") as error:
+        fit()
+    assert str(first) in str(error.value)
+
+
 class Remembers(Callback):
     def on_epoch_end(self, net, **kwargs):
         self.module_ids_ = {id(net), object()}
