@@ -146,10 +146,12 @@ class Checkpoint(Callback):
             self.last_written = time.monotonic()
 
     def _callback_states(self, net: NeuralNet) -> dict[str, Any]:
+        """Return the states of all callbacks but those that belong to the state of the net."""
+        of_net = net.default_names()
         return {
             name: callback_state(name, callback)
             for name, callback in net.callbacks_
-            if callback is not self
+            if callback is not self and name not in of_net
         }
 
     def finish(self, net: NeuralNet) -> None:

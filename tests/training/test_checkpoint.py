@@ -322,6 +322,13 @@ def test_a_checkpoint_says_nothing_about_where_callbacks_write(motifs, path, cra
     assert os.listdir(tmp_path / "own")
 
 
+def test_what_callbacks_remember_is_written_once(crashed):
+    """What is restored from a made-up file takes memory for each time that it is written."""
+    state = read_file(crashed)[0]["state"]
+    assert "average_weights" in state["net"]["callbacks"]
+    assert not state["net"]["callbacks"].keys() & state["callbacks"].keys()
+
+
 class Log(Callback):
     """Writes to a file whose name is no parameter."""
 
