@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Iterator
 from functools import partial
 from itertools import count
+from numbers import Real
 from types import FunctionType
 from typing import Any
 
@@ -149,9 +150,11 @@ def restore_callbacks(net: NeuralNet, states: dict[str, dict[str, Any]]) -> None
         # The parameters of a callback, such as the name of a file to write, are the user's.
         state = {key: state[key] for key in state.keys() - _parameter_names(kind)}
         check_attributes(kind, state)
+        state = _to_tensors(state, net.device)
         if name in of_user:
             _check_texts(name, of_user[name], state)
-        state = _to_tensors(state, net.device)
+        else:
+            _check_values(net, callbacks[name], state)
         if name == "average_weights":
             callbacks[name].check_state(net, state)
         for attribute, value in state.items():
@@ -160,6 +163,18 @@ def restore_callbacks(net: NeuralNet, states: dict[str, dict[str, Any]]) -> None
                 present.load_state_dict(value)
             else:
                 setattr(callbacks[name], attribute, value)
+
+
+def _check_values(net: NeuralNet, callback: Callback, state: dict[str, Any]) -> None:
+    """Check that a callback of ours can compute with what a file gives it."""
+    for attribute, value in state.items():
+        if isinstance(getattr(callback, attribute, None), Real) and not isinstance(value, Real):
+            raise TypeError(f"expected a number for {attribute}, got {shorten(value)}")
+    sizes = {name: weight.shape for name, weight in net.module_.state_dict().items()}
+    for attribute in ("weights", "best_model_weights_"):
+        weights = state.get(attribute)
+        if weights is not None and {n: weight.shape for n, weight in weights.items()} != sizes:
+            raise ValueError("the best weights do not have the size of the weights")
 
 
 def _check_texts(name: str, callback: Callback, state: dict[str, Any]) -> None:

@@ -270,6 +270,10 @@ def forged(path, change):
     write_file(path, description, arrays)
 
 
+def _average(state):
+    return state["net"]["callbacks"]["average_weights"]
+
+
 @pytest.fixture
 def crashed(motifs, path, crash_in):
     """A checkpoint of the third epoch."""
@@ -293,6 +297,16 @@ def crashed(motifs, path, crash_in):
         lambda state: state["net"].update(history=[{}] * 3),
         lambda state: state["net"].update(weights={}),
         lambda state: state["net"]["callbacks"]["average_weights"].update(on_epoch_end="x"),
+        *(
+            lambda state, key=key, value=value: _average(state).update({key: value})
+            for key, value in [("n_steps", "x"), ("n_steps", -10), ("average", []), ("kept", [])]
+        ),
+        lambda state: _average(state).pop("is_in_place"),
+        lambda state: state["net"]["callbacks"]["valid_loss"].update(best_score_=None),
+        lambda state: state["callbacks"]["sklofi LastGoodWeights"].update(largest=[1]),
+        lambda state: state["callbacks"]["sklofi LastGoodWeights"].update(weights={}),
+        lambda state: state["callbacks"]["sklofi RestoreBest"].update(best_model_weights_="x"),
+        lambda state: state["callbacks"]["sklofi RestoreBest"].update(dynamic_threshold_="x"),
         lambda state: state["net"]["optimizer"].update(state={}, param_groups=[]),
         lambda state: state.update(net={"!": "texts", "shape": [2], "value": [1]}),
     ],
