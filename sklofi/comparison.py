@@ -152,7 +152,8 @@ def compare(
         (:func:`multilabel_roc_auc`, :func:`multioutput_r2`); so does
         "neg_multioutput_mean_absolute_error".
 
-        Verdicts do not depend on the unit of the score or of the targets; errors of several
+        Verdicts do not depend on the unit of the score or of the targets, as far as numbers of
+        64 bits can hold them and, for R², squares of errors; errors of several
         targets in different units are averaged, so that their units weigh them. Only the
         scores of scikit-learn and these are known to count graphs, so that a difference of
         one graph in every fold is no proof; a function of your own, such as accuracy in

@@ -12,7 +12,9 @@ import re
 import warnings
 import zipfile
 import zlib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -208,16 +210,19 @@ def _attributes(
     labels: NDArray[np.int64] | None,
     attributes: NDArray[np.float64] | None,
     rows: NDArray[np.int64],
-) -> list[dict[str, Any]]:
-    """A dictionary for each row: its label (several columns are a tuple) and attributes."""
-    data: list[dict[str, Any]] = [{} for _ in rows]
+) -> Iterator[dict[str, Any]]:
+    """A dictionary for each row: its label (several columns are a tuple) and attributes.
+
+    They are made one by one, because networkx copies them.
+    """
+    columns: dict[str, Iterable[Any]] = {}
     if labels is not None:
-        for row, value in zip(data, labels[rows].tolist(), strict=True):
-            row["label"] = value[0] if len(value) == 1 else tuple(value)
+        values = labels[rows].tolist()
+        columns["label"] = (value[0] if len(value) == 1 else tuple(value) for value in values)
     if attributes is not None:
-        for row, vector in zip(data, attributes[rows], strict=True):
-            row["attributes"] = vector
-    return data
+        columns["attributes"] = attributes[rows]
+    of_rows = zip(*columns.values(), strict=True) if columns else repeat((), len(rows))
+    return (dict(zip(columns, values, strict=True)) for values in of_rows)
 
 
 def _integers(source: Source, what: str, **checks: Any) -> Any:

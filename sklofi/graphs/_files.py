@@ -86,7 +86,9 @@ def _unpack_texts(names: Any) -> Any:
     if not isinstance(names, dict):
         return names
     content, lengths = names[BYTES].tobytes(), names[LENGTHS]
-    if (lengths < 0).any() or lengths.sum() != len(content):
+    # Lengths whose sum overflows could ask for any number of copies of all bytes.
+    is_wrong = (lengths < 0) | (lengths > len(content))
+    if is_wrong.any() or lengths.sum() != len(content):
         raise ValueError("the lengths of node names do not fit")
     ends = np.cumsum(lengths).tolist()
     starts = [0, *ends[:-1]]

@@ -277,8 +277,11 @@ def _read_nodes(
     columns: _Columns, node_label: Hashable | None, node_features: Hashable | None
 ) -> tuple[Numbered, Hashable | None, Hashable | None]:
     """Return the labels of nodes, and the names of the attributes with labels and features."""
-    if node_label is None:
-        return NO_LABELS, None, node_features
+    if node_label is None:  # labels are ignored, and numbers are read as by default
+        takes_array = node_features is None and columns.get(DEFAULT_NODE_LABEL, "node") is None
+        values = columns.get(NODE_ARRAY, "node") if takes_array else None
+        is_read = values is not None and not _are_categories(values)
+        return NO_LABELS, None, NODE_ARRAY if is_read else node_features
     if node_label != DEFAULT_NODE_LABEL or columns.get(node_label, "node") is not None:
         values = columns.require(node_label, "node_label")
         return _number_categories(columns, values, node_label, "node"), node_label, node_features

@@ -155,7 +155,8 @@ class GraphReaders:
             The graphs. Each needs `edge_index`, and `x` or `num_nodes`.
 
         node_label : str or None, default="label"
-            Attribute with the categories of nodes, such as ``"x"``. None ignores labels.
+            Attribute with the categories of nodes, such as ``"x"``. None ignores labels, but
+            not `x` if it holds other numbers.
 
         node_features : str or None, default=None
             Attribute with numbers or vectors of nodes, such as ``"x"`` or ``"pos"``.

@@ -64,10 +64,15 @@ class AverageWeights(Callback):
     def check_state(self, net: NeuralNet, state: dict[str, Any]) -> None:
         """Check that the averages in a file have the sizes of the weights."""
         expected = [(weight.shape, torch.float32) for weight in tensors_of(net.module_)]
-        for name in ("kept", "last", "average"):
-            if tensors := state.get(name):
-                if [(tensor.shape, tensor.dtype) for tensor in tensors] != expected:
-                    raise ValueError("the averages of the weights do not have their size")
+        none_yet = state.get("kept") is None and not state.get("last")
+        names = [*([] if none_yet else ["kept", "last"]), *(["average"] * ("average" in state))]
+        for name in names:
+            if [(tensor.shape, tensor.dtype) for tensor in state[name]] != expected:
+                raise ValueError("the averages of the weights do not have their size")
+        if "average" in state:
+            n_steps, is_in_place = state["n_steps"], state["is_in_place"]
+            if type(n_steps) is not int or n_steps < 0 or type(is_in_place) is not bool:
+                raise ValueError("the averages are not of a number of steps")
 
     def on_train_begin(self, net: NeuralNet, **kwargs: Any) -> None:
         self.is_started = False
@@ -76,7 +81,8 @@ class AverageWeights(Callback):
         self, net: NeuralNet, dataset_train: GraphDataset | None = None, **kwargs: Any
     ) -> None:
         self.dataset = dataset_train
-        if not self.is_started:  # only now, when other callbacks may have set the weights
+        # Only now, when other callbacks may have set the weights.
+        if not (self.is_started and hasattr(self, "average")):
             self.start(net)
         if self.is_in_place:
             self.exchange(net)

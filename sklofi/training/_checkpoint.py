@@ -17,6 +17,7 @@ import torch
 from sklofi._messages import shorten
 from sklofi._storage import DAMAGE, Arrays, decode, encode, read_file, write_file
 from sklofi._validation import TrainingData
+from sklofi.training._callbacks import RecordOutputs
 from sklofi.training._net_state import callback_state, net_state, restore_callbacks, restore_net
 from sklofi.training._skorch import Callback, NeuralNet
 
@@ -108,13 +109,17 @@ class Checkpoint(Callback):
         self.first_random_state.set_state(fresh.get_state())
         return fresh
 
-    def resume(self, net: NeuralNet, max_epochs: int) -> int:
-        """Restore the net from the file, and return the number of epochs that are left."""
+    def resume(self, net: NeuralNet, max_epochs: int, shape: tuple[int, int]) -> int:
+        """Restore the net from the file, and return the number of epochs that are left.
+
+        `shape` is that of the outputs for all validation graphs, which the history may have.
+        """
         self.n_epochs_before = len(net.history)
         if self.found is not None:
             self.n_epochs_before = self.found["n_epochs_before"]
             with self._errors_as_damage():
                 restore_net(net, self.found["net"])
+                _check_outputs(net, shape)
         return max_epochs - (len(net.history) - self.n_epochs_before)
 
     def on_train_begin(self, net: NeuralNet, **kwargs: Any) -> None:
@@ -141,10 +146,12 @@ class Checkpoint(Callback):
             self.last_written = time.monotonic()
 
     def _callback_states(self, net: NeuralNet) -> dict[str, Any]:
+        """Return the states of all callbacks but those that belong to the state of the net."""
+        of_net = net.default_names()
         return {
             name: callback_state(name, callback)
             for name, callback in net.callbacks_
-            if callback is not self
+            if callback is not self and name not in of_net
         }
 
     def finish(self, net: NeuralNet) -> None:
@@ -184,6 +191,13 @@ class Checkpoint(Callback):
         if found.get("groups") != self.call.get("groups"):
             return "other groups"
         return "other graphs or targets"
+
+
+def _check_outputs(net: NeuralNet, shape: tuple[int, int]) -> None:
+    for row in net.history:
+        outputs = row.get(RecordOutputs.NAME, np.empty(shape, np.float32))
+        if type(outputs) is not np.ndarray or (outputs.dtype, outputs.shape) != (np.float32, shape):
+            raise ValueError("the outputs in the history are not those of the validation graphs")
 
 
 def describe_call(

@@ -590,7 +590,9 @@ class NetworkEstimator(
         """Run all epochs, or those that are left after what a checkpoint has saved."""
         n_epochs = self.max_epochs
         if saved is not None:
-            n_epochs = saved.resume(self.net_, self.max_epochs)
+            n_validation = 0 if validation is None else len(validation)
+            shape = (n_validation, self._n_outputs)
+            n_epochs = saved.resume(self.net_, self.max_epochs, shape)
             if saved.is_finished:
                 return
         self._run_epochs(training, validation, n_epochs, listeners)

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Iterator
 from functools import partial
 from itertools import count
+from numbers import Real
 from types import FunctionType
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from sklofi._messages import shorten
 from sklofi._storage import check_attributes, encode
 from sklofi.training._skorch import Callback, History, NeuralNet
 
@@ -140,7 +142,7 @@ def callback_state(name: str, callback: Callback) -> dict[str, Any]:
 
 def restore_callbacks(net: NeuralNet, states: dict[str, dict[str, Any]]) -> None:
     """Restore the states of the callbacks of a net, by their names."""
-    callbacks = dict(net.callbacks_)
+    callbacks, of_user = dict(net.callbacks_), dict(net.user_callbacks())
     for name, state in states.items():
         if not state:  # perhaps of a callback that is absent now, such as a progress bar
             continue
@@ -149,6 +151,10 @@ def restore_callbacks(net: NeuralNet, states: dict[str, dict[str, Any]]) -> None
         state = {key: state[key] for key in state.keys() - _parameter_names(kind)}
         check_attributes(kind, state)
         state = _to_tensors(state, net.device)
+        if name in of_user:
+            _check_texts(name, of_user[name], state)
+        else:
+            _check_values(net, callbacks[name], state)
         if name == "average_weights":
             callbacks[name].check_state(net, state)
         for attribute, value in state.items():
@@ -157,6 +163,42 @@ def restore_callbacks(net: NeuralNet, states: dict[str, dict[str, Any]]) -> None
                 present.load_state_dict(value)
             else:
                 setattr(callbacks[name], attribute, value)
+
+
+def _check_values(net: NeuralNet, callback: Callback, state: dict[str, Any]) -> None:
+    """Check that a callback of ours can compute with what a file gives it."""
+    for attribute, value in state.items():
+        if isinstance(getattr(callback, attribute, None), Real) and not isinstance(value, Real):
+            raise TypeError(f"expected a number for {attribute}, got {shorten(value)}")
+    sizes = {name: weight.shape for name, weight in net.module_.state_dict().items()}
+    for attribute in ("weights", "best_model_weights_"):
+        weights = state.get(attribute)
+        if weights is not None and {n: weight.shape for n, weight in weights.items()} != sizes:
+            raise ValueError("the best weights do not have the size of the weights")
+
+
+def _check_texts(name: str, callback: Callback, state: dict[str, Any]) -> None:
+    """Check that a file gives a callback no text but its own: it might name a file to write."""
+    own = {*_texts(callback_state(name, callback))}
+    for text in _texts(state):
+        if text not in own:
+            raise ValueError(
+                f"the callback {name!r} does not have the text {shorten(text)}, which might name a"
+                " file"
+            )
+
+
+def _texts(value: Any) -> Iterator[str | bytes]:
+    """Iterate over the texts in a value; names of its items are none."""
+    if isinstance(value, str | bytes):
+        yield value
+    elif isinstance(value, dict):
+        yield from _texts([*value.values()])
+    elif isinstance(value, list | tuple | set | frozenset):
+        for item in value:
+            yield from _texts(item)
+    elif isinstance(value, np.ndarray) and value.dtype.kind in "OU":
+        yield from _texts(value.ravel().tolist())
 
 
 def _parameter_names(kind: type) -> set[str]:

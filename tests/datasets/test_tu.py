@@ -1,5 +1,6 @@
 """Data sets in the TUDataset format, and files that are not what they should be."""
 
+import tracemalloc
 import zipfile
 
 import numpy as np
@@ -260,6 +261,23 @@ def test_zips_of_many_short_lines_are_refused(tmp_path):
         archive.writestr("padding", np.random.default_rng(0).bytes(5_000))
     with pytest.raises(ValueError, match=r"bytes, but SMALL_A.txt in it has 20,000 lines"):
         read(tmp_path)
+
+
+def test_what_zips_may_hold_together_takes_bounded_memory(tmp_path):
+    """As many nodes and bonds as there may be for each byte, all with labels and attributes."""
+    n_bytes = 30_000
+    n_lines = int(1.95 * n_bytes)
+    files = dict.fromkeys(("graph_indicator", "node_labels", "edge_labels"), "1\n" * n_lines)
+    files |= dict.fromkeys(("node_attributes", "edge_attributes"), "0\n" * n_lines)
+    write_tu(tmp_path, **files, A="1,1\n" * n_lines, graph_labels="1\n")
+    path = tmp_path / "SMALL.zip"
+    with zipfile.ZipFile(path, "a") as archive:
+        noise = np.random.default_rng(0).bytes(n_bytes - path.stat().st_size)
+        archive.writestr(zipfile.ZipInfo("noise"), noise)
+    tracemalloc.start()
+    assert len(build_graphs(read(tmp_path))[0]) == n_lines
+    assert tracemalloc.get_traced_memory()[1] < 2_000 * path.stat().st_size
+    tracemalloc.stop()
 
 
 @pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])

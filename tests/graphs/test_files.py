@@ -2,6 +2,7 @@ import json
 import pickle
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import networkx as nx
@@ -240,6 +241,23 @@ def test_arrays_that_do_not_fit_are_refused(name, values, tmp_path):
     write_file(path, description, arrays | {f"fields.{name}": forged.astype(kind)})
     with pytest.raises(ValueError, match="does not describe a GraphSet as this version"):
         GraphSet.load(path)
+
+
+def test_lengths_that_overflow_do_not_copy_names(tmp_path):
+    """Their sum is right, and each second one would ask for the bytes of all names."""
+    path = tmp_path / "a"
+    bonded().save(path)
+    description, arrays = read_file(path)
+    n_bytes = 20_000
+    lengths = np.full(2 * 1000 + 1, n_bytes, np.uint64)
+    lengths[1::2] = 2**64 - n_bytes
+    names = {"bytes": np.full(n_bytes, 97, np.uint8), "lengths": lengths}
+    write_file(path, description, arrays | {f"fields.node_names.{k}": v for k, v in names.items()})
+    tracemalloc.start()
+    with pytest.raises(ValueError, match="the lengths of node names do not fit"):
+        GraphSet.load(path)
+    assert tracemalloc.get_traced_memory()[1] < 200 * path.stat().st_size
+    tracemalloc.stop()
 
 
 def test_made_up_descriptions_are_refused_or_harmless(tmp_path):

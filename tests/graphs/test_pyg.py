@@ -10,7 +10,7 @@ from other_forms import LENGTHS, assert_same_graphs, both_ways, graphs_with_all
 from sklearn.base import clone
 from torch_geometric.data import Batch, Data, InMemoryDataset
 
-from sklofi import FingerprintClassifier, GraphKernelSVC, GraphSet, LoFIClassifier
+from sklofi import FingerprintClassifier, GraphKernelSVC, GraphSet, LoFIClassifier, LoFIRegressor
 from sklofi.baselines import GINClassifier
 
 ORDER = {"a": 1, "b": 2, "c": 3}
@@ -111,6 +111,21 @@ def test_other_numbers_in_x_are_features():
     assert named.label_ids is None
     assert named.features.tolist() == ONE_HOT.tolist()
     assert GraphSet.from_pyg([data(ONE_HOT)], node_label=None).features is None
+
+
+def test_numbers_in_x_are_features_if_labels_are_ignored():
+    numbers = [data(torch.rand(3, 2)) for _ in range(10)]
+    assert GraphSet.from_pyg(numbers, node_label=None).features.shape == (30, 2)
+    y = np.arange(10) % 2
+    regressor = LoFIRegressor(
+        node_label=None, n_members=1, counts=False, max_epochs=2, random_state=0
+    )
+    expected = regressor.fit(numbers, y).predict(numbers)
+    X = GraphSet.from_pyg(numbers)
+    np.testing.assert_allclose(regressor.fit(X, y).predict(X), expected, rtol=1e-6)
+    labeled = data(torch.rand(3, 2), label=["C", "N", "C"])
+    for found in (GraphSet.from_pyg([labeled]), GraphSet.from_pyg([labeled], node_label=None)):
+        assert found.features is None
 
 
 def test_an_attribute_that_is_called_label_comes_first():

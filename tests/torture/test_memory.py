@@ -80,6 +80,10 @@ BOMBS = {
     "bonds": {"graph_indicator": b"", "A": b"1,1\n", "edge_attributes": b"0.1\n"},
     "labels": {"graph_indicator": b"", "A": b"", "node_labels": b"1\n"},
     "columns": {"graph_indicator": b"", "A": b"", "node_attributes": b"0,"},
+    "nodes and bonds": {
+        **{"graph_indicator": b"1\n", "node_labels": b"1\n", "node_attributes": b"0\n"},
+        **{"A": b"1,1\n", "edge_labels": b"1\n", "edge_attributes": b"0\n"},
+    },
 }
 
 
@@ -102,6 +106,9 @@ def test_zips_take_memory_in_proportion_to_the_file(tmp_path, tried, bomb, share
         n_unpacked = int(7.8 * n_bytes)  # just below two lines for each byte
     for what, line in BOMBS[bomb].items():
         content[what] = content.get(what, b"") + line * (n_unpacked // len(line or b"x"))
+    if bomb == "nodes and bonds":  # as many as can be of each, and of all together
+        n_lines = min(n_unpacked // 14, int(1.95 * n_bytes))
+        content |= {what: n_lines * line for what, line in BOMBS[bomb].items()}
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for what, text in content.items():
             archive.writestr(f"BOMB/BOMB_{what}.txt", text)

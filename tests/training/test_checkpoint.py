@@ -270,6 +270,10 @@ def forged(path, change):
     write_file(path, description, arrays)
 
 
+def _average(state):
+    return state["net"]["callbacks"]["average_weights"]
+
+
 @pytest.fixture
 def crashed(motifs, path, crash_in):
     """A checkpoint of the third epoch."""
@@ -293,6 +297,16 @@ def crashed(motifs, path, crash_in):
         lambda state: state["net"].update(history=[{}] * 3),
         lambda state: state["net"].update(weights={}),
         lambda state: state["net"]["callbacks"]["average_weights"].update(on_epoch_end="x"),
+        *(
+            lambda state, key=key, value=value: _average(state).update({key: value})
+            for key, value in [("n_steps", "x"), ("n_steps", -10), ("average", []), ("kept", [])]
+        ),
+        lambda state: _average(state).pop("is_in_place"),
+        lambda state: state["net"]["callbacks"]["valid_loss"].update(best_score_=None),
+        lambda state: state["callbacks"]["sklofi LastGoodWeights"].update(largest=[1]),
+        lambda state: state["callbacks"]["sklofi LastGoodWeights"].update(weights={}),
+        lambda state: state["callbacks"]["sklofi RestoreBest"].update(best_model_weights_="x"),
+        lambda state: state["callbacks"]["sklofi RestoreBest"].update(dynamic_threshold_="x"),
         lambda state: state["net"]["optimizer"].update(state={}, param_groups=[]),
         lambda state: state.update(net={"!": "texts", "shape": [2], "value": [1]}),
     ],
@@ -320,6 +334,70 @@ def test_a_checkpoint_says_nothing_about_where_callbacks_write(motifs, path, cra
     assert_array_equal(fit().predict_proba(motifs[0]), whole.predict_proba(motifs[0]))
     assert not os.listdir(other)
     assert os.listdir(tmp_path / "own")
+
+
+def test_what_callbacks_remember_is_written_once(crashed):
+    """What is restored from a made-up file takes memory for each time that it is written."""
+    state = read_file(crashed)[0]["state"]
+    assert "average_weights" in state["net"]["callbacks"]
+    assert not state["net"]["callbacks"].keys() & state["callbacks"].keys()
+
+
+class Log(Callback):
+    """Writes to a file whose name is no parameter."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def initialize(self):
+        self.files_ = [os.path.join(self.folder, "log.txt")]
+        return self
+
+    def on_epoch_end(self, net, **kwargs):
+        with open(self.files_[0], "a") as file:
+            file.write(".")
+
+
+def test_a_checkpoint_names_no_file_that_a_callback_does_not_know(motifs, path, crash_in, tmp_path):
+    def fit():
+        return LoFIClassifier(**TINY, callbacks=[Log(str(tmp_path))]).fit(*motifs, checkpoint=path)
+
+    whole = LoFIClassifier(**TINY).fit(*motifs)
+    crash_in(4)
+    with pytest.raises(Crash):
+        fit()
+    crash_in(None)
+    copy, bait = path.read_bytes(), tmp_path / "bait"
+    assert_array_equal(fit().predict_proba(motifs[0]), whole.predict_proba(motifs[0]))
+    assert (tmp_path / "log.txt").read_text() == "." * len(whole.history_)
+    path.write_bytes(copy)
+    forged(path, lambda state: state["callbacks"]["Log"].update(files_=[str(bait)]))
+    with pytest.raises(ValueError, match=r"'Log' does not have the text .*, which might name a"):
+        fit()
+    assert not bait.exists()
+
+
+@pytest.mark.parametrize(
+    "outputs", [np.zeros((3, 2), np.int8), np.zeros((2, 2), np.float32), np.zeros(3), "x", None]
+)
+def test_outputs_that_were_made_up_are_refused(motifs, path, outputs):
+    def fit():
+        return LoFIClassifier(**{**TINY, "n_members": 2, "counts": True, "max_epochs": 2}).fit(
+            *motifs, checkpoint=path
+        )
+
+    fit()
+    first = path.with_name("fit-0.safetensors")
+    description, arrays = read_file(first)
+    row = description["state"]["net"]["history"][0]
+    if isinstance(outputs, np.ndarray):
+        arrays[row["valid_outputs"]["value"]] = outputs
+    else:
+        row["valid_outputs"] = outputs
+    write_file(first, description, arrays)
+    with pytest.raises(ValueError, match="are not those of the validation graphs") as error:
+        fit()
+    assert str(first) in str(error.value)
 
 
 class Remembers(Callback):
