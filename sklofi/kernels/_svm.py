@@ -119,7 +119,7 @@ class BaseKernelMachine(ReadsEdgeLabels, GraphMachine):
         least=0,
         default=5,
     )
-    C: float = parameter("Regularization: the smaller, the stronger.", POSITIVE, default=1.0)
+    C: float = parameter("Regularization: the smaller, the stronger.", POSITIVE, default=10.0)
     normalize: bool = flag(
         """Whether to scale a kernel that is given by its name so that every graph has
         similarity 1 with itself. Without it large graphs outweigh small ones, and the

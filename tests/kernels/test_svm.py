@@ -87,7 +87,7 @@ def test_linear_solver_is_liblinear_on_the_features(motifs):
     graphs, y = motifs
     classifier = GraphKernelSVC(n_iter=2, solver="linear", random_state=0).fit(graphs, y)
     vectors = WLVectorizer(2, normalize=True).fit_transform(graphs)
-    plain = LinearSVC(max_iter=10_000, random_state=0).fit(vectors, y)
+    plain = LinearSVC(C=10, max_iter=10_000, random_state=0).fit(vectors, y)
     assert_array_equal(classifier.decision_function(graphs), plain.decision_function(vectors))
     gram = clone(classifier).set_params(solver="gram").fit(graphs, y)
     assert np.mean(gram.predict(graphs) == classifier.predict(graphs)) > 0.95
@@ -317,7 +317,7 @@ def test_predictions_with_and_without_probabilities_agree(motifs, solver, random
     graphs, y = motifs
     flipped = np.random.RandomState(0).uniform(size=len(y)) < 0.3
     y = np.where(flipped | (np.arange(len(y)) % 3 == 0), 0, y)  # the first class is frequent
-    options = {"kernel": "vertex-histogram", "class_weight": "balanced", "solver": solver}
+    options = {"kernel": "vertex-histogram", "C": 1, "class_weight": "balanced", "solver": solver}
     plain = GraphKernelSVC(**options, random_state=copy.deepcopy(random_state)).fit(graphs, y)
     calibrated = clone(plain).set_params(probability=True, random_state=random_state)
     calibrated.fit(graphs, y)
@@ -401,8 +401,8 @@ def test_class_weight_is_sample_weight(motifs):
     by_sample = GraphKernelSVC().fit(graphs, y, sample_weight=weight)
     expected = by_sample.decision_function(graphs)
     assert_array_equal(by_class.decision_function(graphs), expected)
-    balanced = GraphKernelSVC(class_weight="balanced").fit(graphs, y)
-    plain = GraphKernelSVC().fit(graphs, y)
+    balanced = GraphKernelSVC(C=1, class_weight="balanced").fit(graphs, y)
+    plain = GraphKernelSVC(C=1).fit(graphs, y)
     assert balanced.predict(graphs).sum() > plain.predict(graphs).sum()
 
 
@@ -520,7 +520,7 @@ def test_three_classes_and_workers(motifs):
 def test_a_pipeline_of_vectorizer_and_linear_machine_is_the_linear_solver(motifs):
     graphs, y = motifs
     vectorizer = WLVectorizer(5, normalize=True, unary=True)
-    machine = LinearSVC(max_iter=10_000, random_state=0)
+    machine = LinearSVC(C=10, max_iter=10_000, random_state=0)
     pipeline = make_pipeline(vectorizer, machine).fit(graphs, y)
     classifier = GraphKernelSVC(kernel="wl-oa", solver="linear", random_state=0).fit(graphs, y)
     assert_array_equal(classifier.decision_function(graphs), pipeline.decision_function(graphs))
@@ -549,7 +549,7 @@ def test_tables_are_not_for_kernels():
 @pytest.mark.parametrize("machine", [GraphKernelSVC, GraphKernelSVR])
 def test_weights_with_which_the_solver_would_not_end_are_refused(machine):
     graphs = [nx.path_graph(2), nx.path_graph(2), nx.path_graph(3)]
-    with pytest.raises(ValueError, match=r"weight of a graph is 1e\+30; .* Scale sample_weight"):
+    with pytest.raises(ValueError, match=r"weight of a graph is 1e\+31; .* Scale sample_weight"):
         machine().fit(graphs, [0, 1, 1], sample_weight=[1, 1e30, 1])
 
 
@@ -816,12 +816,12 @@ def test_machines_learn_from_the_kernel_values_of_what_is_known(as_set, motifs):
     for column in (0, 1):
         rows = np.flatnonzero(~np.isnan(labels[:60, column]))
         block = values[np.ix_(rows, rows)]
-        plain = SVC(kernel="precomputed").fit(block, labels[rows, column])
+        plain = SVC(C=10, kernel="precomputed").fit(block, labels[rows, column])
         assert_array_equal(classifier.svm_[column].support_, plain.support_)
         found = classifier.decision_function(X[:60])[:, column]
         assert_allclose(found, plain.decision_function(values[:, rows]), atol=1e-9)
         target = numbers[rows, column]
-        plain = SVR(kernel="precomputed").fit(block, (target - target.mean()) / target.std())
+        plain = SVR(C=10, kernel="precomputed").fit(block, (target - target.mean()) / target.std())
         expected = target.mean() + target.std() * plain.predict(values[:, rows])
         assert_allclose(regressor.predict(X[:60])[:, column], expected, rtol=1e-6)
     assert regressor.score(X[:60], numbers[:60]) > 0.3
