@@ -127,11 +127,11 @@ def read_results() -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
-def print_tables() -> None:
-    """Mean coverage and its standard error over seeds, and mean sizes of sets and intervals."""
+def table() -> str:
+    """Return mean coverage and its standard error over seeds, and mean sizes."""
     everything = read_results()
-    print("| | test part | method | split: coverage in % | size | cross: coverage in % | size |")
-    print("|---|---|---|---|---|---|---|")
+    lines = ["| | test part | method | split: coverage in % | size | cross: coverage in % | size |"]
+    lines.append("|---|---|---|---|---|---|---|")
     for name in SETS:
         for kind in KINDS:
             for method in METHODS:
@@ -150,7 +150,8 @@ def print_tables() -> None:
                         f"{size:.2f}",
                     ]
                 if any(cells):
-                    print(f"| {name} | {kind} | {method} | {' | '.join(cells)} |")
+                    lines.append(f"| {name} | {kind} | {method} | {' | '.join(cells)} |")
+    return "\n".join(lines)
 
 
 def main() -> None:
@@ -162,7 +163,7 @@ def main() -> None:
     parser.add_argument("--tables", action="store_true", help="only print what is there")
     arguments = parser.parse_args()
     if arguments.tables:
-        print_tables()
+        print(table())
         return
     torch.set_num_threads(1)
     for name in arguments.sets:

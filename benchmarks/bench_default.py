@@ -40,8 +40,7 @@ from sklearn.utils.validation import has_fit_parameter
 from benchmarks import protocol
 from benchmarks.data import read_tu, with_bonds
 from benchmarks.grids import MACHINE
-from benchmarks.ranking import REFERENCE
-from benchmarks.table import rank_table
+from benchmarks.ranking import REFERENCE, rank_table
 from sklofi import (
     FingerprintClassifier,
     FingerprintRegressor,

@@ -124,16 +124,15 @@ def read_results() -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines]
 
 
-def print_tables() -> None:
-    """Print means over splits for each number of networks."""
+def tables() -> list[str]:
+    """Return means over splits for each number of networks: of sets of classes, and of numbers."""
     everything = read_results()
+    texts = []
     for names, columns in ((CLASSES, OF_CLASSES), (NUMBERS, OF_NUMBERS)):
-        print(f"\n| | networks | {' | '.join(column.replace('_', ' ') for column in columns)} |")
-        print("|---" * (2 + len(columns)) + "|")
+        lines = [f"| | networks | {' | '.join(column.replace('_', ' ') for column in columns)} |"]
+        lines.append("|---" * (2 + len(columns)) + "|")
         for name in names:
             records = [record for record in everything if record["set"] == name]
-            if not records:
-                continue
             kinds = dict.fromkeys(kind for record in records for kind in record["scores"])
             for kind in kinds:
                 having = [r["scores"][kind] for r in records if kind in r["scores"]]
@@ -142,7 +141,9 @@ def print_tables() -> None:
                     for column in columns
                 ]
                 label = f"{name} ({len(records)} splits)"
-                print(f"| {label} | {kind} | {' | '.join(cells)} |")
+                lines.append(f"| {label} | {kind} | {' | '.join(cells)} |")
+        texts.append("\n".join(lines))
+    return texts
 
 
 def main() -> None:
@@ -153,7 +154,7 @@ def main() -> None:
     parser.add_argument("--tables", action="store_true", help="only print what is there")
     arguments = parser.parse_args()
     if arguments.tables:
-        print_tables()
+        print("\n\n".join(tables()))
         return
     torch.set_num_threads(1)
     for name in arguments.sets:

@@ -63,6 +63,29 @@ def n_folds(fits: dict[str, Fits]) -> str:
     return f"{count} fold{'s' * (count > 1)}"
 
 
+def rank_table(fits: dict[tuple[str, str], Fits]) -> str | None:
+    """Ranks on each data set and their mean, the best method first; or None."""
+    shared = {name: own for name in protocol.SETS if len(own := on_shared_folds(fits, name)) > 1}
+    of_set = {name: ranks(own, name) for name, own in shared.items()}
+    rows = []
+    for method in protocol.METHODS:
+        own = [found[method] for found in of_set.values() if method in found]
+        if own:
+            note = "" if len(own) == len(of_set) else f" ({len(own)} sets)"
+            cells = [f"{found[method]:g}" if method in found else "" for found in of_set.values()]
+            shown = f"**{label(method)}**" if method == REFERENCE else label(method)
+            rows.append((-len(own), np.mean(own), [shown, *cells, f"{np.mean(own):.1f}{note}"]))
+    names = [f"{name}: {n_folds(own)}, of {len(own)}" for name, own in shared.items()]
+    head = ["", *names, "mean rank"]
+    return table(head, [cells for *_, cells in sorted(rows)]) if rows else None
+
+
+def table(head: list[str], rows: list[list[str]]) -> str:
+    """A table in Markdown."""
+    lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
+    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
+
+
 def is_on_front(costs: np.ndarray, gains: np.ndarray) -> np.ndarray:
     """Whether no other point costs at most as much and gains at least as much, one strictly."""
     at_most = costs[:, None] <= costs  # [i, j]: i costs at most as much as j

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 from scipy import stats
 
+from benchmarks import bench_conformal, bench_uncertainty
 from benchmarks.figures import draw_ablations, draw_learning_curves
 from benchmarks.pareto import draw_pareto
 from benchmarks.protocol import (
@@ -30,8 +31,10 @@ from benchmarks.ranking import (
     label,
     n_folds,
     on_shared_folds,
+    rank_table,
     ranks,
     scores,
+    table,
 )
 from sklofi.comparison import corrected_t_test
 
@@ -94,23 +97,6 @@ def test_cell(fits, reference, name):
     return f"{100 * np.mean(both):+.2f} (p = {p:.3f}{note})"
 
 
-def rank_table(fits):
-    """Ranks on each data set and their mean, the best method first; or None."""
-    shared = {name: own for name in SETS if len(own := on_shared_folds(fits, name)) > 1}
-    of_set = {name: ranks(own, name) for name, own in shared.items()}
-    rows = []
-    for method in METHODS:
-        own = [found[method] for found in of_set.values() if method in found]
-        if own:
-            note = "" if len(own) == len(of_set) else f" ({len(own)} sets)"
-            cells = [f"{found[method]:g}" if method in found else "" for found in of_set.values()]
-            shown = f"**{label(method)}**" if method == REFERENCE else label(method)
-            rows.append((-len(own), np.mean(own), [shown, *cells, f"{np.mean(own):.1f}{note}"]))
-    names = [f"{name}: {n_folds(own)}, of {len(own)}" for name, own in shared.items()]
-    head = ["", *names, "mean rank"]
-    return table(head, [cells for *_, cells in sorted(rows)]) if rows else None
-
-
 def ways_table(fits):
     """In how many folds the second way to train was chosen, of the methods that have two."""
     rows = []
@@ -151,11 +137,6 @@ def degree_sections(fits):
         " are all methods with degrees as labels, beside what they have without.",
         table(head, rows),
     ]
-
-
-def table(head, rows):
-    lines = [f"| {' | '.join(head)} |", "|" + "---|" * len(head)]
-    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
 
 
 def beside_published(fits, name):
@@ -401,6 +382,15 @@ def write(grid):
         "## Learning curves",
         f"![Losses and validation accuracy by epoch](results/{figures[1].name})",
         *explanation_sections(),
+        "## How sure",
+        "Written by `python -m benchmarks.bench_uncertainty`: what several networks add to the"
+        " accuracy, and to what is known of how sure they are. Means over splits; fewer networks"
+        " than all are groups of the members of one ensemble.",
+        *bench_uncertainty.tables(),
+        "Written by `python -m benchmarks.bench_conformal`: coverage of conformal prediction at a"
+        " confidence of 90 %, with its standard error and the number of splits, and the size of"
+        " sets of classes or the width of intervals.",
+        bench_conformal.table(),
         "## Published",
         "Other people's numbers, from the paper's table: other folds, other grids.",
         table(head, [[m, *map(str, values)] for m, values in PUBLISHED.items()]),
