@@ -387,6 +387,12 @@ class Ensemble(Task):
                 f"This {type(self).__name__} has a single network, and return_std=True asks how"
                 " far several are apart. Fit it with several, such as n_members=5."
             )
+        if self.counts_share_ == 1:
+            warnings.warn(
+                "The counts make the whole prediction (counts_share_ is 1), and all networks have"
+                " them in common: the standard deviation is 0, and says nothing of errors.",
+                stacklevel=4,
+            )
         nets = self._outputs_of_members(dataset)
         spread = (1 - self.counts_share_) * nets.std(dim=0, correction=0)
         return self._with_counts(dataset, nets.mean(dim=0)), spread

@@ -184,9 +184,12 @@ def ensemble(request, paths):
     graphs, y = paths
     y = y if request.param == 1 else np.column_stack([y, 100 - 10 * y])
     options = {**QUICK, "max_epochs": 3, "n_members": 3, "counts": True}
-    return LoFIRegressor(**options).fit(graphs, y)
+    regressor = LoFIRegressor(**options).fit(graphs, y)
+    regressor.counts_share_ = 0.25  # counts alone have no spread, and are best on paths
+    return regressor
 
 
+@pytest.mark.filterwarnings("ignore:The counts make the whole prediction")
 def test_the_spread_is_that_of_the_networks_with_their_share_of_counts(ensemble, paths):
     graphs, _ = paths
     y, std = ensemble.predict(graphs, return_std=True)
@@ -205,6 +208,15 @@ def test_the_spread_is_that_of_the_networks_with_their_share_of_counts(ensemble,
         assert_allclose(y, np.mean(blended, axis=0), rtol=1e-5)
         assert_allclose(std, np.std(blended, axis=0), atol=1e-4)
         assert (std > 0).any() == (share < 1)
+
+
+def test_a_spread_that_says_nothing_comes_with_a_warning(ensemble, paths):
+    other = copy.copy(ensemble)
+    other.counts_share_ = 1.0
+    with pytest.warns(UserWarning, match="deviation is 0, and says nothing of errors") as caught:
+        _, std = other.predict(paths[0], return_std=True)
+    assert caught[0].filename == __file__
+    assert not std.any()
 
 
 def test_the_spread_passes_through_files_and_pipelines(ensemble, paths, tmp_path):
