@@ -312,6 +312,11 @@ def _scores_of_columns(
     true, predicted = read_numbers(y_true), read_numbers(y_pred)
     _check_shapes(true, predicted, "y_pred")
     weight = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    if weight is not None and weight.shape != true.shape[:1]:
+        raise ValueError(
+            f"sample_weight has the shape {weight.shape}, but y_true has the shape {true.shape}."
+            " Pass one weight for each row."
+        )
     scores = []
     for column, values in zip(*(x.reshape(len(x), -1).T for x in (true, predicted)), strict=True):
         rows = np.flatnonzero(~np.isnan(column))

@@ -14,8 +14,15 @@ from typing import NamedTuple
 
 from sklofi._messages import shorten, show
 
-# A table of more characters is refused. Packed files could have any number of them.
+# A table of more characters is refused.
 LARGEST_TABLE = 2**31
+
+# A packed table of more characters than this may have so many for each byte of its file, and so
+# many cells for each character: rows that end early are filled up. Lists of texts take a hundred
+# bytes for a character. Tables of MoleculeNet have at most 8 characters for each byte.
+SMALL_TABLE = 2**20
+MOST_CHARACTERS = 32
+MOST_CELLS = 32
 
 # What an empty cell may be written as, in lower case.
 MISSING = frozenset({"", "na", "n/a", "nan", "null", "none", "<na>"})
@@ -85,6 +92,11 @@ def read_table(path: str | os.PathLike[str], *, name: str | None = None) -> Tabl
     if not rows:
         raise ValueError(f"{name} is empty. It should have a line with the names of columns.")
     columns = [name.strip() for name in rows[0]]
+    if len(rows) * len(columns) > max(SMALL_TABLE, MOST_CELLS * len(text)):
+        raise ValueError(
+            f"{name} has {len(text):,} characters, but {len(rows):,} rows of {len(columns):,}"
+            " columns, of which most end early. Leave out the columns that are empty."
+        )
     for row, line in zip(rows, lines, strict=True):
         if len(row) > len(columns):
             raise ValueError(
@@ -99,9 +111,18 @@ def _read_text(path: str | os.PathLike[str], name: str) -> str:
     is_packed = name.lower().endswith(".gz")
     try:
         with gzip.open(path, "rb") if is_packed else open(path, "rb") as file:
-            content = file.read(LARGEST_TABLE + 1)
-        if len(content) > LARGEST_TABLE:
-            raise ValueError(f"{name} has more than {LARGEST_TABLE:,} bytes.")
+            most = LARGEST_TABLE
+            if is_packed:
+                n_packed = os.stat(path).st_size
+                most = min(most, max(SMALL_TABLE, MOST_CHARACTERS * n_packed))
+            content = file.read(most + 1)
+        if len(content) > most:
+            if most == LARGEST_TABLE:
+                raise ValueError(f"{name} has more than {most:,} bytes.")
+            raise ValueError(
+                f"{name} has {n_packed:,} bytes, but unpacked more than {most:,}. More than"
+                f" {MOST_CHARACTERS} times as many are not read. If you trust it, unpack it."
+            )
         return content.decode("utf-8-sig")
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise ValueError(f"{name} is not a whole gzip file ({error}).") from error

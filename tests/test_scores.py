@@ -94,6 +94,14 @@ def test_scores_of_numbers_are_means_over_columns(score, plain):
         assert score(holes, predicted, sample_weight=weights) == np.mean(columns)
 
 
+@pytest.mark.parametrize("score", [multioutput_r2, multioutput_mean_absolute_error])
+@pytest.mark.parametrize("weight", [[1.0, 1.0], [1.0] * 4, [[1.0]] * 3, 1.0])
+def test_weights_are_one_for_each_row(score, weight):
+    y = [[1, 2], [2, NAN], [3, 5]]
+    with pytest.raises(ValueError, match=r"sample_weight has the shape .* y_true .* \(3, 2\)"):
+        score(y, np.zeros((3, 2)), sample_weight=weight)
+
+
 def test_targets_of_which_too_little_is_known_are_left_out():
     y = [[1, NAN, NAN], [2, 5, NAN]]
     assert multioutput_r2(y, [[1, 0, 0], [2, 0, 0]]) == 1

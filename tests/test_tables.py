@@ -50,6 +50,18 @@ def test_what_is_no_table_is_refused_by_line(tmp_path, text, message):
         read_table(write(tmp_path, text))
 
 
+def test_small_files_do_not_become_large_tables(tmp_path):
+    """Rows that end early are filled up, and packed files unpacked, in proportion to the file."""
+    wide = write(tmp_path, "a" + "," * 50_000 + "\n" + "1\n" * 50_000)  # 20 GB of empty cells
+    with pytest.raises(ValueError, match=r"50,001 rows of 50,001 columns, of which most end early"):
+        read_table(wide)
+    text = b"a,b\n" + b"1,x\n" * 1_000_000
+    packed = write(tmp_path, gzip.compress(text, mtime=0), "table.csv.gz")
+    with pytest.raises(ValueError, match=r"^table.csv.gz has [\d,]+ bytes, but unpacked more than"):
+        read_table(packed)
+    assert len(read_table(write(tmp_path, text[:400_000])).rows) == 99_999
+
+
 def test_columns_are_named_in_errors(tmp_path):
     table = read_table(write(tmp_path, "a,b,b\n1,2,3\n"))
     with pytest.raises(ValueError, match=r"no column 'c'\. Its columns are 'a', 'b', 'b'\.$"):

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
 # Of the numbered names of all columns of graph features, together.
 MOST_LETTERS = 2**24
 
+# Arithmetic with shorter numbers would overflow.
+INTEGERS = [np.dtype(kind) for kind in (np.int32, np.int64)]
+FLOATS = [np.dtype(kind) for kind in (np.float32, np.float64)]
+
 
 def is_consistent(graphs: GraphSet) -> bool:
     """Return whether the arrays of graphs, perhaps from a file of unknown origin, fit together."""
@@ -30,7 +34,7 @@ def _have_right_sizes(graphs: GraphSet) -> bool:
     nodes, edges = graphs.node_offsets, graphs.edge_offsets
     integers = (nodes, edges, graphs.label_ids, graphs.neighbors, graphs.edge_label_ids)
     return (
-        all(a is None or (a.ndim == 1 and a.dtype.kind == "i") for a in integers)
+        all(a is None or (a.ndim == 1 and a.dtype in INTEGERS) for a in integers)
         and len(nodes) > 0
         and len(edges) > 0
         and nodes[0] == edges[0] == 0
@@ -60,7 +64,7 @@ def _have_nodes(graphs: GraphSet) -> bool:
 
 def _are_floats(array: NDArray[np.float64] | None, length: int, n_dims: int) -> bool:
     return array is None or (
-        array.dtype.kind == "f" and array.ndim == n_dims and len(array) == length
+        array.dtype in FLOATS and array.ndim == n_dims and len(array) == length
     )
 
 

@@ -391,8 +391,8 @@ def _parse(text: str, chem: Any) -> Any:
     if molecule is not None:
         return molecule
     molecule = chem.MolFromSmiles(text, sanitize=False)
-    problems = [] if molecule is None else chem.DetectChemistryProblems(molecule)
-    if not problems:
+    problems = [] if molecule is None else attempt(chem.DetectChemistryProblems, molecule)
+    if not problems or isinstance(problems, Exception):  # of an atom with 200 bonds, for instance
         raise Unreadable("it is not valid SMILES")
     raise Unreadable(_reason(problems[0].Message()))
 

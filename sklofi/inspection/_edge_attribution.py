@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -109,6 +110,8 @@ def edge_attribution(
     -----
     ConvergenceWarning
         If the tolerance is not reached for some graphs; see :func:`node_attribution`.
+    UserWarning
+        If counts alone make the predictions, so that all attributions are zero.
 
     See Also
     --------
@@ -132,6 +135,14 @@ def edge_attribution(
             f"Edges can be explained for radius=1, and the estimator was fitted with"
             f" radius={found._radius}, where members of egonets do not depend on single edges."
             " Use node_attribution, or fit with radius=1."
+        )
+    if found.counts_share_ == 1:
+        warnings.warn(
+            f"Counts alone make the predictions of this {type(found).__name__} (counts_share_ is"
+            " 1), and belong to no single edge: all attributions are zero. Use node_attribution, or"
+            " fit with counts=False.",
+            UserWarning,
+            stacklevel=3,  # beyond the decorator
         )
     graphs = as_graph_set(X, **found._reading())
     if graphs.origin[0] is not graphs:

@@ -204,6 +204,11 @@ class NetworkEstimator(
             held_out = None
             if X_val is not None:
                 held_out = self._check_data(X_val, y_val, sample_weight_val, reset=False)
+                if not held_out.loss_weight.any():
+                    raise ValueError(
+                        "All graphs of X_val are of classes whose weight is zero (class_weight), so"
+                        " that they cannot tell when to stop. Pass graphs of other classes, too."
+                    )
             # A network that partial_fit has begun goes on alone.
             if self._is_ensemble() and (is_new or "_members" in vars(self)):
                 self._fit_ensemble(data, held_out, is_new, checkpoint, context)

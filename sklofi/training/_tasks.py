@@ -141,9 +141,10 @@ class Task(ABC):
         """Refuse targets of another shape than those that the estimator is fitted to."""
         shape = vars(self).get("_target_shape", ())  # of one dimension in files of old versions
         if y.shape[1:] != shape:
+            # Rows of which nothing is known are left out by now: their number is not the user's.
             raise ValueError(
-                f"y has the shape {y.shape}, but the estimator is fitted to targets of shape"
-                f" {('n_graphs', *shape)}."
+                f"y has the shape {('n_graphs', *y.shape[1:])}, but the estimator is fitted to"
+                f" targets of shape {('n_graphs', *shape)}."
             )
 
 

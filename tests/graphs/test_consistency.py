@@ -42,6 +42,27 @@ def test_numbers_on_edges_that_do_not_fit_are_noticed(fields):
         dataclasses.replace(graphs, **(right | fields)).check_arrays()
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("node_offsets", "edge_offsets", "neighbors", "label_ids", "edge_label_ids", "features"),
+        *("edge_weights", "edge_vectors", "graph_vectors"),
+    ],
+)
+def test_short_numbers_that_would_overflow_are_noticed(name):
+    graph = nx.path_graph(3)
+    nx.set_node_attributes(graph, "C", "label")
+    nx.set_node_attributes(graph, 1.0, "x")
+    nx.set_edge_attributes(graph, {edge: {"label": "s", "w": 1.0} for edge in graph.edges})
+    graph.graph["t"] = 20.0
+    graphs = GraphSet.from_networkx([graph], "label", "x", "label", "w", "w", "t")
+    graphs.check_arrays()
+    array = getattr(graphs, name)
+    short = array.astype(np.int8 if array.dtype.kind == "i" else np.float16)
+    with pytest.raises(ValueError, match="do not fit together"):
+        dataclasses.replace(graphs, **{name: short}).check_arrays()
+
+
 @pytest.mark.parametrize("names", ["long " * 4_000, ("a",) * 3, "short"])
 def test_names_of_graph_features_fit_into_memory(names):
     graphs = GraphSet.from_networkx([nx.path_graph(3)])

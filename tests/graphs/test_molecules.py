@@ -260,6 +260,15 @@ def test_what_is_no_molecule_is_refused_with_row_text_and_reason(smiles, reason,
     assert capfd.readouterr().err == ""  # RDKit writes a log of its own otherwise
 
 
+@pytest.mark.parametrize("n_bonds", [200, 1000])
+def test_atoms_with_more_bonds_than_rdkit_can_count_are_invalid(n_bonds):
+    crowded = "C" + "(C)" * n_bonds
+    with pytest.raises(ValueError, match=r"Row 1 of X.* cannot be read as a molecule"):
+        GraphSet.from_molecules(["CC", crowded])
+    graphs = GraphSet.from_molecules(["CC", crowded], on_invalid="nan")
+    assert graphs.missing.tolist() == [False, True]
+
+
 def test_all_invalid_rows_are_counted_and_the_first_are_named():
     molecules = ["C", *["Q"] * 8, "C", None]
     with pytest.raises(ValueError, match=r"9 of 11 rows are invalid \(1, 2, 3, 4, 5 and 4 more\)"):

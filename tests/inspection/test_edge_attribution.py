@@ -220,3 +220,20 @@ def test_what_cannot_be_explained_is_said(bonded):
     with pytest.warns(ConvergenceWarning, match="do not reach tol=1e-06") as record:
         edge_attribution(classifier, graphs, tol=1e-6, n_steps=1)
     assert record[0].filename == __file__
+
+
+def test_edges_that_explain_nothing_are_said_to(bonded):
+    """All zeros of counts that have the whole share are no finding about edges."""
+    graphs, y = bonded
+    classifier = LoFIClassifier(**{**QUICK, "n_members": 2, "counts": True}, edge_label=None).fit(
+        graphs, y
+    )
+    classifier.counts_share_ = 0.95
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        edge_attribution(classifier, graphs[:3])
+    classifier.counts_share_ = 1.0
+    with pytest.warns(UserWarning, match="Counts alone make the predictions") as record:
+        result = edge_attribution(classifier, graphs[:3])
+    assert record[0].filename == __file__
+    assert not np.concatenate(result.attributions).any()

@@ -129,6 +129,23 @@ def test_given_validation_graphs_take_the_place_of_parts(motifs):
         np.testing.assert_array_equal(member.predict_proba(graphs), alone.predict_proba(graphs))
 
 
+@pytest.mark.parametrize("is_table", [False, True])
+@pytest.mark.parametrize("size", [{}, {"n_members": 1, "counts": False}])
+def test_validation_graphs_of_no_weight_are_refused(motifs, size, is_table):
+    """Their loss is zero from the first epoch on, which would then be the best."""
+    graphs, y = motifs
+    is_second, class_weight = y == np.unique(y)[1], {np.unique(y)[0]: 0}
+    if is_table:
+        y = np.column_stack([is_second, ~is_second])
+        class_weight = [{0: 0, 1: 1}, {0: 1, 1: 0}]
+    classifier = LoFIClassifier(**{**ENSEMBLE, **size}, class_weight=class_weight)
+    some = np.flatnonzero(~is_second)[:5]
+    with pytest.raises(
+        ValueError, match=r"All graphs of X_val are of classes whose weight is zero"
+    ):
+        classifier.fit(graphs, y, X_val=graphs[some], y_val=y[some])
+
+
 @pytest.mark.parallel
 def test_members_in_other_processes_are_the_same(classifier, motifs):
     graphs, y = motifs
@@ -317,10 +334,13 @@ def test_attributions_of_numbers_sum_to_them(regressor):
 
 def test_edges_explain_the_networks(classifier, motifs):
     graphs, _ = motifs
+    classifier = copy.copy(classifier)
+    classifier.counts_share_ = 0.25
     result = edge_attribution(classifier, graphs[:2], target="yes")
     members = [edge_attribution(m, graphs[:2], target="yes") for m in classifier.members_]
     expected = np.mean([member.attributions[1] for member in members], axis=0)
     expected *= 1 - classifier.counts_share_
+    assert expected.any()
     np.testing.assert_allclose(result.attributions[1], expected, atol=1e-6)
 
 

@@ -156,8 +156,16 @@ def test_targets_of_several_columns(paths):
     assert LoFIRegressor(**QUICK).fit(graphs, Y[:, :1]).predict(graphs).shape == (42, 1)
     with pytest.raises(ValueError, match="y has the shape"):
         regressor.partial_fit(graphs, y)
-    with pytest.raises(ValueError, match=r"y has the shape \(5,\).*\('n_graphs', 3\)"):
+    with pytest.raises(ValueError, match=r"shape \('n_graphs',\).*\('n_graphs', 3\)"):
         LoFIRegressor(**QUICK).fit(graphs, Y, X_val=graphs[:5], y_val=y[:5])
+
+
+def test_errors_about_shapes_do_not_count_the_rows_that_are_left_out(paths):
+    graphs, y = paths
+    wide = np.column_stack([y, y, y])[:5]
+    wide[:2] = np.nan
+    with pytest.raises(ValueError, match=r"y has the shape \('n_graphs', 3\).*\('n_graphs', 2\)"):
+        LoFIRegressor(**QUICK).fit(graphs, np.column_stack([y, y]), X_val=graphs[:5], y_val=wide)
 
 
 def test_losses_have_their_minimizers():
