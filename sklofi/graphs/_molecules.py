@@ -312,7 +312,7 @@ class _ChunkReader:
     def _read_bonds(self, molecule: Any) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return places and codes of bonds, one after the other."""
         n_atoms, parts = molecule.GetNumAtoms(), self.options.bond_label
-        bonds = [molecule.GetBondWithIdx(i) for i in range(molecule.GetNumBonds())]
+        bonds = list(molecule.GetBonds())  # GetBondWithIdx goes through them all
         ends = [(bond.GetBeginAtomIdx(), bond.GetEndAtomIdx()) for bond in bonds]
         texts = [describe_bond(bond, parts) for bond in bonds]
         codes = np.array([OTHER_BONDS + _number(self.bond_number, text) for text in texts])
