@@ -1,8 +1,8 @@
 """The README as package indexes show it, for which hatch asks when it builds a package.
 
 An index shows no file of the repository: pictures and links to files would be broken there. The
-repository has no address yet that they could lead to, so pictures are left out, and of links to
-files the text stays.
+repository has no address yet that they could lead to, so pictures and links in parentheses are left
+out, and of other links to files the text stays.
 """
 
 import re
@@ -13,12 +13,14 @@ from hatchling.metadata.plugin.interface import MetadataHookInterface
 PICTURE = re.compile(
     r"^!\[[^\]]*\]\((?!https?:)[^)]*\)\n(?:\n\*.*?\*\n)?\n?", re.MULTILINE | re.DOTALL
 )
+# Such as " ([how](docs/graphs.md))", of which nothing worth reading would stay.
+ASIDE = re.compile(r"\s\(\[[^\[\]]*\]\((?!https?:)[^)]*\)\)")
 LINK = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?!https?:)[^)]*\)")
 
 
 def for_an_index(readme: str) -> str:
     """The README without what only the repository has."""
-    return LINK.sub(r"\1", PICTURE.sub("", readme))
+    return LINK.sub(r"\1", ASIDE.sub("", PICTURE.sub("", readme)))
 
 
 class ReadmeHook(MetadataHookInterface):

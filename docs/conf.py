@@ -34,6 +34,7 @@ html_static_path = ["_static"]
 nitpicky = True
 nitpick_ignore_regex = [("py:.*", r"(?!sklofi\b).*\..*"), ("py:.*", r"[a-z_]+")]
 default_role = "literal"  # in docstrings `X` is a parameter
+smartquotes_action = "De"  # quotes stay as in code: types are such as {"sum", "mean"}
 
 # Docstrings.
 autodoc_typehints = "none"

@@ -47,3 +47,4 @@ def test_readme_for_indexes_keeps_its_text_and_code(readme):
         r"^#.*$", readme, re.MULTILINE
     )
     assert "Persistence" in readme and "code](" not in readme
+    assert "rustworkx or GraphML. Put" in " ".join(readme.split())  # not "GraphML (how)"

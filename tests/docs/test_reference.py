@@ -8,6 +8,7 @@ import pytest
 import sklofi
 from site_tools.capabilities import TABLES, estimators, kind_of, name_of, table
 from site_tools.doors import homes, public_names
+from site_tools.names import target_of
 from site_tools.reference import room_page
 
 MODULES = [
@@ -82,3 +83,24 @@ def test_every_estimator_is_in_one_table(capabilities):
 )
 def test_tables_say_what_is_known(capabilities, name, column, expected):
     assert capabilities[name][column] == expected
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("GraphSet", "sklofi.GraphSet"),
+        ('GraphKernelSVC(kernel="wl-oa")', "sklofi.GraphKernelSVC"),
+        ("GraphSet.from_networkx(graphs)", "sklofi.GraphSet.from_networkx"),
+        ("sklofi.nn.LoFILayer", "sklofi.nn.LoFILayer"),
+        ("sklofi.graphs.GraphSet", "sklofi.GraphSet"),
+        ("sklofi.baselines", "sklofi.baselines"),
+        ("sklofi.load", "sklofi.load"),
+        ("load", None),
+        ("width", None),
+        ("fit", None),
+        ("GraphSet.from_nothing", None),
+        ("GridSearchCV", None),
+    ],
+)
+def test_public_names_in_the_guide_lead_to_the_reference(code, expected):
+    assert target_of(code) == expected

@@ -6,8 +6,8 @@ from typing import Any
 def setup(app: Any) -> dict[str, Any]:
     """Add all of it, as one extension of Sphinx."""
     # Not above, because tests use the other modules without Sphinx.
-    from site_tools import check, directives, mathml, pages, reference
+    from site_tools import check, directives, mathml, names, pages, reference
 
-    for part in (check, directives, mathml, pages, reference):
+    for part in (check, directives, mathml, names, pages, reference):
         part.setup(app)
     return {"version": "1", "parallel_read_safe": True, "parallel_write_safe": True}

@@ -56,8 +56,8 @@ THUMBNAILS = {
     "plot_graphs_without_labels": (0, 0, 0.53, 1),
     "plot_lofi_layer": (0, 0, 0.66, 1),
     "plot_explain_predictions": (0.02, 0.5, 0.3, 1),
-    "plot_read_a_mask": (0.79, 0, 1, 0.42),
-    "plot_what_networks_see": (0, 0.055, 0.72, 0.56),
+    "plot_read_a_mask": (0.796, 0, 1, 0.42),
+    "plot_what_networks_see": (0, 0.036, 0.694, 0.485),
     "plot_conformal": (0, 0, 0.5, 1),
     "plot_your_own_network": (0, 0, 0.83, 1),
 }

@@ -1,5 +1,6 @@
 """Pages that are made of files outside of docs/, and links that lead to them."""
 
+import re
 from pathlib import Path
 
 from docutils import nodes
@@ -9,6 +10,9 @@ from sphinx.config import Config
 from site_tools.gallery import cut_thumbnails
 from site_tools.links import PROJECT_PAGES, ROOT, for_the_site
 from site_tools.reference import write_if_changed
+
+# Blanks that stand before a sign, or between a number and its error, at which no line may end.
+BLANKS_IN_NUMBERS = re.compile(r"(?<=\d) (?=[±%])|(?<=±) (?=\d)")
 
 
 def write_pages(app: Sphinx, config: Config) -> None:
@@ -39,8 +43,16 @@ def strip_blocks(app: Sphinx, doctree: nodes.document) -> None:
             block.children = [nodes.Text(block.rawsource)]
 
 
+def keep_numbers_together(app: Sphinx, doctree: nodes.document) -> None:
+    """Let no line end within "87.8 ± 2.3" or "90 %"."""
+    for text in list(doctree.findall(nodes.Text)):
+        if isinstance(text.parent, (nodes.paragraph, nodes.strong, nodes.emphasis)):
+            text.parent.replace(text, nodes.Text(BLANKS_IN_NUMBERS.sub("\u00a0", text)))
+
+
 def setup(app: Sphinx) -> None:
     app.connect("config-inited", write_pages)
     app.connect("builder-inited", write_thumbnails, priority=900)
     app.connect("source-read", rewrite_links)
     app.connect("doctree-read", strip_blocks)
+    app.connect("doctree-read", keep_numbers_together)
