@@ -44,7 +44,7 @@ def read_labels(y: Any, *, is_part: bool = False) -> NDArray[np.int8] | None:
         is_known = ~np.vectorize(is_missing, otypes=[bool])(values)
         is_label = np.zeros(table.shape, dtype=bool)
         for at in zip(*is_known.nonzero(), strict=True):
-            if isinstance(values[at], bool | int | float | np.bool | np.number):
+            if isinstance(values[at], bool | int | float | np.bool_ | np.number):
                 is_label[at] = values[at] in (0, 1)
                 labels[at] = int(values[at]) if is_label[at] else UNKNOWN
     if (wrong := is_known & ~is_label).any():

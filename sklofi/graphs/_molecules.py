@@ -385,6 +385,8 @@ def _prepare(item: Any, options: MoleculeOptions, chem: Any) -> Any:
 
 
 def _parse(text: str, chem: Any) -> Any:
+    if "\0" in text:  # some versions of RDKit read what stands before it
+        raise Unreadable("it is not valid SMILES")
     molecule = attempt(chem.MolFromSmiles, text)
     if isinstance(molecule, Exception):  # a lone surrogate, for instance
         raise Unreadable(shorten(molecule))

@@ -163,8 +163,7 @@ def _read_matrix(
         raise ValueError(
             f"Graph {index} is a matrix of {matrix.dtype.name} numbers; pass real numbers."
         )
-    table = sp.coo_array(matrix)
-    table = table.copy() if table is matrix or np.shares_memory(table.data, matrix) else table
+    table = sp.coo_array(matrix, copy=True)
     table.sum_duplicates()
     is_edge = table.data != 0
     row, column = table.coords if hasattr(table, "coords") else (table.row, table.col)

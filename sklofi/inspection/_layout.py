@@ -44,7 +44,7 @@ def layout(n_nodes: int, edges: Any) -> Points:
     positions : ndarray of shape (n_nodes, 2)
         The positions, the same for the same graph.
     """
-    ends = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
+    ends = np.asarray(edges, dtype=np.int32).reshape(-1, 2)  # scipy's dijkstra takes no longer ones
     values = np.ones(len(ends))
     matrix = sp.csr_array((values, (ends[:, 0], ends[:, 1])), shape=(n_nodes, n_nodes))
     matrix = ((matrix + matrix.T) > 0).astype(np.float64).tocsr()

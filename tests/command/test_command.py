@@ -104,6 +104,7 @@ def test_compare_of_numbers_by_scaffolds(molecules, tmp_path, capsys):
     np.testing.assert_allclose(scores, expected.scores[0], rtol=1e-9)
 
 
+@pytest.mark.filterwarnings("ignore:Edge labels that no training graph has")
 def test_compare_takes_parameters_scores_and_groups_from_a_column(tmp_path, capsys):
     rows = [(text, y, i % 7) for i, (text, y) in enumerate(zip(SMILES, HAS_OXYGEN, strict=True))]
     path = write_table(tmp_path / "x.csv", ["SMILES", "y", "batch"], rows)
