@@ -204,6 +204,8 @@ def _add_level(graphs: GraphSet, members: Members, state: _Refinement) -> _Refin
     # Row v counts the pairs in the egonet of node v.
     rows, colors, relations = _count_pairs(members, below)
     color_of, is_stable = _partition(rows, below, int(first_new - first_below))
+    if relations is not None and not is_stable:  # a stable level keeps the numbers of that below
+        color_of = in_order(color_of)
     rows = rows[first_positions(color_of)]
     in_graphs = count_colors(color_of, graphs.node_offsets, rows.shape[0])
     first_pair = table.pair_offsets[-1]
@@ -351,6 +353,20 @@ def first_positions(color_of: NDArray[np.int32]) -> NDArray[np.int64]:
     positions = np.empty(color_of.max() + 1, dtype=np.int64)
     positions[color_of[::-1]] = np.arange(len(color_of))[::-1]
     return positions
+
+
+def in_order(color_of: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the same colors, numbered in the order of the first node of each.
+
+    Then the colors of a graph lie together, and what a batch reads is mostly in the cache.
+
+    >>> in_order(np.array([2, 0, 2, 1], dtype=np.int32))
+    array([0, 1, 0, 2], dtype=int32)
+    """
+    positions = first_positions(color_of)
+    numbers = np.empty(len(positions), dtype=np.int32)
+    numbers[positions.argsort()] = np.arange(len(positions), dtype=np.int32)
+    return numbers[color_of]
 
 
 def _first(array: NDArray[Any] | None, n_items: int) -> NDArray[Any] | None:
