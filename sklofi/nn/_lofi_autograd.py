@@ -7,6 +7,7 @@ by hand, a layer needs half as many, and all layers together are one step for au
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import chain
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from sklofi.nn._count_matrix import CountMatrix, refuse_second_derivatives
+from sklofi.nn._count_matrix import CountMatrix, refuse_second_derivatives, sum_groups
 from sklofi.nn._related_egonets import RelatedEgonets
 
 # Dictionary, histogram, temperature, and the offsets of relations if members have them.
@@ -34,6 +35,12 @@ EPS = 1e-12
 
 # Numbers in an array that stays in the cache of a core (2 MiB).
 NUMBERS_IN_CACHE = 2**19
+
+
+LOG2_E = 1 / math.log(2)
+
+# Powers of 2 with exponents up to this size, and their sums, are ordinary numbers of 32 bits.
+LARGEST_EXPONENT = 100
 
 
 def _unit(x: Tensor) -> tuple[Tensor, Tensor]:
@@ -69,9 +76,41 @@ def _compare_histograms(h: Tensor, histogram: Tensor, kernel: str) -> Tensor:
     return mass.sub_(difference).div_(2)
 
 
-def _offset_table(vectors: Tensor, offset: Tensor) -> Tensor:
-    """Offsets of all kinds of relations, of shape (n_kinds, n_words * n_masks)."""
-    return vectors.to(offset.dtype) @ offset.transpose(0, 1).flatten(0, 1).T
+def _parts_of_pairs(
+    x: Tensor, words: Tensor, temperature: Tensor, vectors: Tensor, offset: Tensor | None
+) -> tuple[Tensor, bool]:
+    """Return logits of nodes and offsets of kinds, and whether sums of the two are small.
+
+    The logit of a pair is the sum of two of these rows. They are logits to base 2.
+    """
+    if offset is None:
+        raise ValueError(
+            "Members of egonets have relations to the center, but the layer was made without"
+            " them: pass n_relations to LoFILayer."
+        )
+    n_nodes = len(x)
+    rows = x.new_empty(n_nodes + len(vectors), len(words))
+    torch.mm(x, (words * LOG2_E).T, out=rows[:n_nodes])
+    table = (offset * LOG2_E).permute(2, 1, 0).flatten(1)
+    torch.mm(vectors.to(offset.dtype), table, out=rows[n_nodes:])
+    largest = LOG2_E * temperature.abs().max().item() + rows[n_nodes:].abs().max().item()
+    return rows, largest <= LARGEST_EXPONENT
+
+
+def _assign_pairs(logits: Tensor, histogram: Tensor, are_small: bool, out: Tensor) -> Tensor:
+    """Turn the logits of pairs, to base 2, into their soft assignment to words.
+
+    Powers of 2 take a fraction of the time of torch's softmax, and those of small logits need
+    no maximum to stay finite.
+    """
+    by_word, out_by_word = _by_word(logits, histogram), _by_word(out, histogram)
+    if are_small:
+        n_masks, n_words = histogram.shape
+        masses = sum_groups(by_word.exp2_().view(-1, n_masks), n_words)
+        torch.mul(by_word, masses.reciprocal_().unsqueeze(1), out=out_by_word)
+    else:
+        torch.softmax(by_word.div_(LOG2_E), dim=1, out=out_by_word)
+    return out
 
 
 def _compare(
@@ -86,13 +125,15 @@ def _compare(
     """The output of a layer, and what its derivative needs."""
     x, x_norm = _unit(x)
     words, word_norm, stretch = _stretched(dictionary, temperature)
-    logits = x @ words.T
     if isinstance(egonets, RelatedEgonets):
-        # A pair has the sum of two rows, that of its node and that of its relation.
-        rows = torch.cat([logits, _offset_table(egonets.vectors, _given(offset))])
-        logits, egonets = egonets.pairs.sum_rows(rows), egonets.members
-    by_word = _by_word(logits, histogram)  # softmax in place, here and below: less memory to pass
-    assignment = torch.softmax(by_word, dim=1, out=by_word).flatten(1)
+        rows, are_small = _parts_of_pairs(x, words, temperature, egonets.vectors, offset)
+        logits = egonets.pairs.sum_rows(rows)
+        assignment = _assign_pairs(logits, histogram, are_small, out=logits)
+        egonets = egonets.members
+    else:
+        by_word = _by_word(x @ words.T, histogram)
+        # Softmax in place, here and below: less memory to pass.
+        assignment = torch.softmax(by_word, dim=1, out=by_word).flatten(1)
     h = egonets.sum_rows(assignment)
     z = _compare_histograms(h, histogram, kernel)
     return z, (x, x_norm, words, dictionary, word_norm, stretch, histogram, assignment, h)
@@ -118,25 +159,17 @@ def _compare_in_pieces(
     assignment = x.new_empty(n_assigned, histogram.numel())
     results = torch.split(assignment, n_rows)
     if isinstance(egonets, RelatedEgonets):
-        rows = torch.cat([x @ words.T, _offset_table(egonets.vectors, _given(offset))])
-        logits = (piece.sum_rows(rows) for piece in egonets.pairs.pieces(n_rows))
+        rows, are_small = _parts_of_pairs(x, words, temperature, egonets.vectors, offset)
+        for piece, result in zip(egonets.pairs.pieces(n_rows), results, strict=True):
+            _assign_pairs(piece.sum_rows(rows), histogram, are_small, out=result)
     else:
-        logits = (piece @ words.T for piece in torch.split(x, n_rows))
-    for piece, result in zip(logits, results, strict=True):
-        torch.softmax(_by_word(piece, histogram), dim=1, out=_by_word(result, histogram))
+        for part, result in zip(torch.split(x, n_rows), results, strict=True):
+            logits, by_word = _by_word(part @ words.T, histogram), _by_word(result, histogram)
+            torch.softmax(logits, dim=1, out=by_word)
     pieces = members.pieces(n_rows)
     return torch.cat(
         [_compare_histograms(piece.sum_rows(assignment), histogram, kernel) for piece in pieces]
     )
-
-
-def _given(offset: Tensor | None) -> Tensor:
-    if offset is None:
-        raise ValueError(
-            "Members of egonets have relations to the center, but the layer was made without"
-            " them: pass n_relations to LoFILayer."
-        )
-    return offset
 
 
 def _compare_backward(
