@@ -297,24 +297,23 @@ class PairParts:
         counting = np.arange(2 * most + 1, dtype=np.int32)
         evens, ones = torch.from_numpy(counting[::2].copy()), torch.ones(2 * most)
         if gradients:
-            first_pairs = offsets_of(np.bincount(self.colors, minlength=color_starts[-1]))
+            n_pairs = np.bincount(self.colors, minlength=color_starts[-1])
+            first_pairs = offsets_of(n_pairs).astype(np.int32)
             kind_starts = offsets_of(n_kinds)
-            codes = self.kinds + kind_starts[:-1].repeat(sizes)  # (n_pairs,)
+            codes = np.add(self.kinds, kind_starts[:-1].repeat(sizes), dtype=np.int32)
             by_kind = sp.csr_array(
-                (np.ones(len(codes), dtype=bool), codes, np.arange(len(codes) + 1)),
+                (np.ones(len(codes), dtype=bool), codes, np.arange(len(codes) + 1, dtype=np.int32)),
                 shape=(len(codes), int(kind_starts[-1])),
             ).tocsc()
 
-        def transpose(level: int) -> CountMatrix:
-            start, stop = starts[level : level + 2]
-            first, last = color_starts[level : level + 2]
-            first_kind, last_kind = kind_starts[level : level + 2]
-            of_nodes = first_pairs[first : last + 1] - start
-            of_kinds = by_kind.indptr[first_kind + 1 : last_kind + 1] + (stop - 2 * start)
-            rows = by_kind.indices[start:stop] - np.int32(start)
+        def transpose(level: int, start: int, stop: int) -> CountMatrix:
+            nodes = slice(color_starts[level], color_starts[level + 1] + 1)
+            kinds = slice(kind_starts[level] + 1, kind_starts[level + 1] + 1)
+            ends = by_kind.indptr[kinds] + (stop - 2 * start)  # they follow those of the nodes
+            rows = by_kind.indices[start:stop] - start
             return CountMatrix(
-                torch.from_numpy(np.concatenate([of_nodes, of_kinds], dtype=np.int32)),
-                torch.from_numpy(np.concatenate([counting[: stop - start], rows], dtype=np.int32)),
+                torch.from_numpy(np.concatenate([first_pairs[nodes] - start, ends])),
+                torch.from_numpy(np.concatenate([counting[: stop - start], rows])),
                 ones[: 2 * (stop - start)],
             )
 
@@ -327,7 +326,7 @@ class PairParts:
                         evens[: stop - start + 1],
                         torch.from_numpy(columns[start:stop].ravel()),
                         ones[: 2 * (stop - start)],
-                        transpose(level) if gradients else None,
+                        transpose(level, start, stop) if gradients else None,
                     ),
                 )
 
