@@ -261,7 +261,7 @@ _Bounds = tuple[int, int]
 
 @dataclass(frozen=True, eq=False)
 class PairParts:
-    """The pairs of a color and a relation that occur in several batches.
+    """The pairs of a color and a relation in several batches.
 
     They are numbered batch by batch and level by level, sorted by color and relation.
     """
@@ -341,7 +341,11 @@ def number_pairs(
     n_relations: int,
     most_kinds: int,
 ) -> PairParts:
-    """Number the pairs of a color and a relation that occur, batch by batch and level by level.
+    """Number the pairs of a color and a relation, batch by batch and level by level.
+
+    If there are few relations, a batch has all pairs of the colors that occur in it. Almost all of
+    them occur as well: a color is what its neighbors are, and most relations look the same from
+    both ends. Of many relations, a batch has only the pairs that occur.
 
     Parameters
     ----------
@@ -361,57 +365,39 @@ def number_pairs(
         Number of relations.
 
     most_kinds : int
-        Of more relations than this, a batch has only those that occur in it.
+        More relations than this are many: of these, a batch has only those that occur in it.
 
     Returns
     -------
     parts : PairParts
     """
-    in_table, colors, batch_of = _candidate_pairs(table, numbering, members)
+    assert table.pair_colors is not None
     assert table.pair_relations is not None
-    scratch[in_table + table.pair_offsets[-1] * batch_of] = np.arange(len(colors), dtype=np.int32)
-    numbers = scratch.take(members)
-    occurs = np.zeros(len(colors), dtype=bool)
-    occurs[numbers] = True
-    if not occurs.all():
-        numbers = (np.cumsum(occurs, dtype=np.int32) - np.int32(1)).take(numbers)
-        in_table, colors, batch_of = in_table[occurs], colors[occurs], batch_of[occurs]
-    n_batches = len(numbering.shifts)
-    kinds: NDArray[np.integer] = table.pair_relations.take(in_table)
-    kind_starts = n_relations * np.arange(n_batches + 1)
+    assert table.first_pairs is not None
+    n_batches, n_pairs = len(numbering.shifts), table.pair_offsets[-1]
+    n_numbers = np.diff(numbering.starts[:: numbering.n_levels])  # of each batch
+    batch_of_color = np.arange(n_batches).repeat(n_numbers)
     if n_relations <= most_kinds:
+        in_table = numbering.colors - numbering.shifts.take(batch_of_color)
+        colors = np.flatnonzero(in_table < table.level_offsets[-2])  # the last level has no pairs
+        pairs, offsets = take_segments(table.first_pairs, in_table[colors])
+        colors = colors.repeat(np.diff(offsets))
+        batch_of = batch_of_color.take(colors)
+        present = pairs + n_pairs * batch_of
+        kinds: NDArray[np.integer] = table.pair_relations.take(pairs)
+        kind_starts = n_relations * np.arange(n_batches + 1)
         relations = np.tile(np.arange(n_relations), n_batches)
     else:
-        present, kinds = np.unique(batch_of * n_relations + kinds, return_inverse=True)
-        relations = present % n_relations
-        kind_starts = np.searchsorted(present, kind_starts)
+        present = _sorted_distinct(members, n_batches * int(n_pairs)).astype(np.int64)
+        batch_of, pairs = np.divmod(present, n_pairs)
+        colors = numbering.number_of[table.pair_colors[pairs] + numbering.shifts[batch_of]]
+        codes = batch_of * n_relations + table.pair_relations[pairs]
+        in_batches, kinds = np.unique(codes, return_inverse=True)
+        relations = in_batches % n_relations
+        kind_starts = np.searchsorted(in_batches, n_relations * np.arange(n_batches + 1))
         kinds = kinds - kind_starts[batch_of]
-    return PairParts(colors, kinds, kind_starts, relations, numbers)
-
-
-def _candidate_pairs(
-    table: ColorTable, numbering: Numbering, members: NDArray[np.int32]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return pairs among which are all that occur, the numbers of their colors, and batches.
-
-    Almost always all pairs of the colors that occur do: a color is what its neighbors are, and
-    most relations look the same from both ends.
-    """
-    n_numbers = np.diff(numbering.starts[:: numbering.n_levels])  # of each batch
-    batch_of_color = np.arange(len(n_numbers)).repeat(n_numbers)
-    in_table = numbering.colors - numbering.shifts.take(batch_of_color)
-    colors = np.flatnonzero(in_table < table.level_offsets[-2])  # the last level is in no pair
-    in_table = in_table[colors]
-    assert table.first_pairs is not None
-    assert table.pair_colors is not None
-    sizes = table.first_pairs[in_table + 1] - table.first_pairs[in_table]
-    if sizes.sum() <= PLACES_PER_NUMBER * len(members):
-        pairs, offsets = take_segments(table.first_pairs, in_table)
-        colors = colors.repeat(np.diff(offsets))
-        return pairs, colors, batch_of_color.take(colors)
-    batch_of, pairs = np.divmod(np.unique(members).astype(np.int64), table.pair_offsets[-1])
-    colors = numbering.number_of[table.pair_colors[pairs] + numbering.shifts[batch_of]]
-    return pairs, colors, batch_of
+    scratch[present] = np.arange(len(present), dtype=np.int32)
+    return PairParts(colors, kinds, kind_starts, relations, scratch.take(members))
 
 
 # Up to so many places for each number, marking those that occur is faster than sorting.

@@ -147,17 +147,24 @@ def test_pairs_of_batches_that_are_cut_together_are_those_of_each_batch(gradient
             assert found == set(blocks.kinds)
 
 
-@pytest.mark.parametrize("most_kinds", [0, 100])
-def test_pairs_of_colors_and_pairs_of_members_give_the_same_numbers(most_kinds, monkeypatch):
-    """At level 0 most colors stand in relations here that they do not have in every batch."""
+def test_all_pairs_of_colors_and_pairs_that_occur_are_of_the_same_members():
+    """At level 0 a color stands in more relations here than it does in a batch."""
     graphs = [nx.gnp_random_graph(4 + i % 5, 0.4, seed=i) for i in range(8)]
     table = color_table(GraphSet.from_networkx(graphs), 1, 3, Relations(max_ring=4))
     in_graphs = gather_graphs(table, ROWS)
     scratch = np.empty((2, len(ROWS) * len(table.members)), dtype=np.int32)
     numbering = number_colors(table, in_graphs.colors, len(ROWS), scratch[0])
     members = gather_egonets(table, numbering).colors
-    by_color = number_pairs(table, numbering, members, scratch[1], 6, most_kinds)
-    monkeypatch.setattr(_color_blocks, "PLACES_PER_NUMBER", 0)
-    by_member = number_pairs(table, numbering, members, scratch[1], 6, most_kinds)
-    for name in ("colors", "kinds", "kind_starts", "relations", "members"):
-        assert_array_equal(getattr(by_color, name), getattr(by_member, name))
+    n_relations = int(table.pair_relations.max()) + 1
+    few, many = (
+        number_pairs(table, numbering, members, scratch[1], n_relations, most_kinds)
+        for most_kinds in (n_relations, 0)
+    )
+    assert len(few.colors) > len(many.colors) == len(np.unique(members))
+    assert_array_equal(few.colors[few.members], many.colors[many.members])
+    batch_of = members // table.pair_offsets[-1]
+    relations = [
+        pairs.relations[pairs.kinds[pairs.members] + pairs.kind_starts[batch_of]]
+        for pairs in (few, many)
+    ]
+    assert_array_equal(*relations)
