@@ -39,8 +39,11 @@ NUMBERS_IN_CACHE = 2**19
 
 LOG2_E = 1 / math.log(2)
 
-# Powers of 2 with exponents up to this size, and their sums, are ordinary numbers of 32 bits.
-LARGEST_EXPONENT = 100
+# Logits up to this size have powers, and sums of powers, that are ordinary numbers of 32 bits.
+LARGEST_LOGIT = 70
+
+# In arrays of fewer numbers than this, softmax is faster than powers of 2: it is a single call.
+MANY_NUMBERS = 2**16
 
 
 def _unit(x: Tensor) -> tuple[Tensor, Tensor]:
@@ -77,39 +80,45 @@ def _compare_histograms(h: Tensor, histogram: Tensor, kernel: str) -> Tensor:
 
 
 def _parts_of_pairs(
-    x: Tensor, words: Tensor, temperature: Tensor, vectors: Tensor, offset: Tensor | None
+    x: Tensor, words: Tensor, temperature: Tensor, egonets: RelatedEgonets, offset: Tensor | None
 ) -> tuple[Tensor, bool]:
-    """Return logits of nodes and offsets of kinds, and whether sums of the two are small.
+    """Return logits of nodes and offsets of kinds, and whether they are to base 2.
 
-    The logit of a pair is the sum of two of these rows. They are logits to base 2.
+    The logit of a pair is the sum of two of these rows.
     """
     if offset is None:
         raise ValueError(
             "Members of egonets have relations to the center, but the layer was made without"
             " them: pass n_relations to LoFILayer."
         )
-    n_nodes = len(x)
-    rows = x.new_empty(n_nodes + len(vectors), len(words))
-    torch.mm(x, (words * LOG2_E).T, out=rows[:n_nodes])
-    table = (offset * LOG2_E).permute(2, 1, 0).flatten(1)
-    torch.mm(vectors.to(offset.dtype), table, out=rows[n_nodes:])
-    largest = LOG2_E * temperature.abs().max().item() + rows[n_nodes:].abs().max().item()
-    return rows, largest <= LARGEST_EXPONENT
+    vectors = egonets.vectors.to(offset.dtype)
+    rows = x.new_empty(len(x) + len(vectors), len(words))
+    logits, offsets = rows.tensor_split([len(x)])
+    torch.mm(vectors, offset.permute(2, 1, 0).flatten(1), out=offsets)
+    is_base_2 = (
+        len(egonets.pairs) * len(words) >= MANY_NUMBERS
+        and temperature.abs().max().item() + offsets.abs().max().item() <= LARGEST_LOGIT
+    )
+    if is_base_2:
+        words = words * LOG2_E
+        offsets *= LOG2_E
+    torch.mm(x, words.T, out=logits)
+    return rows, is_base_2
 
 
-def _assign_pairs(logits: Tensor, histogram: Tensor, are_small: bool, out: Tensor) -> Tensor:
-    """Turn the logits of pairs, to base 2, into their soft assignment to words.
+def _assign_pairs(logits: Tensor, histogram: Tensor, is_base_2: bool, out: Tensor) -> Tensor:
+    """Turn the logits of pairs into their soft assignment to words.
 
     Powers of 2 take a fraction of the time of torch's softmax, and those of small logits need
     no maximum to stay finite.
     """
     by_word, out_by_word = _by_word(logits, histogram), _by_word(out, histogram)
-    if are_small:
+    if is_base_2:
         n_masks, n_words = histogram.shape
         masses = sum_groups(by_word.exp2_().view(-1, n_masks), n_words)
         torch.mul(by_word, masses.reciprocal_().unsqueeze(1), out=out_by_word)
     else:
-        torch.softmax(by_word.div_(LOG2_E), dim=1, out=out_by_word)
+        torch.softmax(by_word, dim=1, out=out_by_word)
     return out
 
 
@@ -126,9 +135,9 @@ def _compare(
     x, x_norm = _unit(x)
     words, word_norm, stretch = _stretched(dictionary, temperature)
     if isinstance(egonets, RelatedEgonets):
-        rows, are_small = _parts_of_pairs(x, words, temperature, egonets.vectors, offset)
+        rows, is_base_2 = _parts_of_pairs(x, words, temperature, egonets, offset)
         logits = egonets.pairs.sum_rows(rows)
-        assignment = _assign_pairs(logits, histogram, are_small, out=logits)
+        assignment = _assign_pairs(logits, histogram, is_base_2, out=logits)
         egonets = egonets.members
     else:
         by_word = _by_word(x @ words.T, histogram)
@@ -159,9 +168,9 @@ def _compare_in_pieces(
     assignment = x.new_empty(n_assigned, histogram.numel())
     results = torch.split(assignment, n_rows)
     if isinstance(egonets, RelatedEgonets):
-        rows, are_small = _parts_of_pairs(x, words, temperature, egonets.vectors, offset)
+        rows, is_base_2 = _parts_of_pairs(x, words, temperature, egonets, offset)
         for piece, result in zip(egonets.pairs.pieces(n_rows), results, strict=True):
-            _assign_pairs(piece.sum_rows(rows), histogram, are_small, out=result)
+            _assign_pairs(piece.sum_rows(rows), histogram, is_base_2, out=result)
     else:
         for part, result in zip(torch.split(x, n_rows), results, strict=True):
             logits, by_word = _by_word(part @ words.T, histogram), _by_word(result, histogram)

@@ -13,6 +13,11 @@ from sklofi.nn import _lofi_autograd as fast
 KERNELS = ("intersection", "l1")
 
 
+@pytest.fixture(autouse=True, params=["softmax", "powers of 2"])
+def way_to_assign(request, monkeypatch):
+    monkeypatch.setattr(fast, "MANY_NUMBERS", 2**16 if request.param == "softmax" else 0)
+
+
 def random_incidences(n_relations=3, n_egonets=6, n_nodes=8, seed=0):
     """Counts above one, weights, an empty egonet, a node that is nowhere a member."""
     rng = np.random.default_rng(seed)
