@@ -27,6 +27,19 @@ def take_rows(offsets: Tensor, segments: Tensor) -> tuple[Tensor, Tensor]:
     return torch.arange(len(shift), device=shift.device) + shift, taken
 
 
+def sum_groups(x: Tensor, size: int) -> Tensor:
+    """Sum each `size` rows that follow each other.
+
+    >>> sum_groups(torch.tensor([[1.0], [10.0], [2.0], [20.0]]), 2)
+    tensor([[11.],
+            [22.]])
+    """
+    # As in CountMatrix.sum_rows: twice as fast as a sum along an axis in the middle.
+    rows = torch.arange(len(x), dtype=torch.int32, device=x.device)
+    offsets = torch.arange(0, len(x) + 1, size, dtype=torch.int32, device=x.device)
+    return torch.embedding_bag(x, rows, offsets, mode=_SUM, include_last_offset=True)[0]
+
+
 def refuse_second_derivatives() -> None:
     # Autograd records a backward only for create_graph=True.
     if torch.is_grad_enabled():

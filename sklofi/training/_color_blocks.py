@@ -8,8 +8,7 @@ because on small graphs a call of numpy costs more than its work:
 1. gather the entries of the table that belong to the graphs (:func:`gather_graphs`),
 2. renumber the colors that occur in them (:func:`number_colors`), which says what egonets have to
    be gathered as well (:func:`gather_egonets`), and, where members stand in relations to the
-   center, the pairs of a color and a relation that occur in these (:func:`number_pairs` and
-   :func:`part_pairs`),
+   center, the pairs of a color and a relation that occur in these (:func:`number_pairs`),
 3. cut the blocks of each batch and level (:func:`cut_blocks`).
 
 Examples
@@ -181,29 +180,13 @@ def number_colors(
     -------
     numbering : Numbering
     """
-    return _number(table.level_offsets, colors, n_batches, scratch)
-
-
-def number_pairs(
-    table: ColorTable, pairs: NDArray[np.int32], n_batches: int, scratch: NDArray[np.int32]
-) -> Numbering:
-    """Number the pairs of a color and a relation that occur, as :func:`number_colors` does."""
-    return _number(table.pair_offsets, pairs, n_batches, scratch)
-
-
-def _number(
-    level_offsets: NDArray[np.int64],
-    items: NDArray[np.int32],
-    n_batches: int,
-    scratch: NDArray[np.int32],
-) -> Numbering:
-    n_items = int(level_offsets[-1])
-    present = _sorted_distinct(items, n_batches * n_items)
-    shifts = n_items * np.arange(n_batches, dtype=np.int32)
-    starts = np.searchsorted(present, np.add.outer(shifts, level_offsets[:-1]).ravel())
+    n_colors = int(table.level_offsets[-1])
+    present = _sorted_distinct(colors, n_batches * n_colors)
+    shifts = n_colors * np.arange(n_batches, dtype=np.int32)
+    starts = np.searchsorted(present, np.add.outer(shifts, table.level_offsets[:-1]).ravel())
+    starts = np.append(starts, len(present))
     scratch[present] = np.arange(len(present), dtype=np.int32)
-    n_levels = len(level_offsets) - 1
-    return Numbering(n_levels, present, shifts, np.append(starts, len(present)), number_of=scratch)
+    return Numbering(table.n_levels, present, shifts, starts, number_of=scratch)
 
 
 def gather_egonets(table: ColorTable, numbering: Numbering) -> ColorCounts:
@@ -243,13 +226,17 @@ def cut_blocks(
     With `gradients`, matrices get their transposes. `pairs` are the pairs of a color and a
     relation that occur, where members stand in relations to the center.
     """
-    columns = numbering if pairs is None else pairs.numbering
-    egonets = _BlockMatrix.from_counts(in_egonets, columns, gradients)
-    graphs = _BlockMatrix.from_counts(in_graphs, numbering, gradients)
+    columns, n_columns = numbering.number_of.take(in_graphs.colors), len(numbering.colors)
+    graphs = _BlockMatrix.from_counts(in_graphs, columns, n_columns, gradients)
+    if pairs is None:
+        columns = numbering.number_of.take(in_egonets.colors)
+    else:
+        columns, n_columns = pairs.members, len(pairs.colors)
+    egonets = _BlockMatrix.from_counts(in_egonets, columns, n_columns, gradients)
     n_levels = numbering.n_levels
     bounds = list(pairwise(numbering.starts.tolist()))  # of each level of each batch
     first_row = 0  # of the batch, in the matrix of the graphs
-    cut_pairs = None if pairs is None else pairs.cutter(gradients)
+    cut_pairs = None if pairs is None else pairs.cutter(numbering, gradients)
     for batch, batch_rows in enumerate(rows):
         levels = bounds[n_levels * batch : n_levels * (batch + 1)]
         ends = range(first_row, first_row + n_levels * len(batch_rows) + 1, len(batch_rows))
@@ -274,95 +261,143 @@ _Bounds = tuple[int, int]
 
 @dataclass(frozen=True, eq=False)
 class PairParts:
-    """The color and the relation of each pair that occurs in several batches."""
+    """The pairs of a color and a relation in several batches.
 
-    numbering: Numbering  # of the pairs
-    colors: NDArray[np.int32]  # (n_pairs,), numbers of the colors in all batches
+    They are numbered batch by batch and level by level, sorted by color and relation.
+    """
+
+    colors: NDArray[np.int64]  # (n_pairs,), numbers of the colors in all batches
     kinds: NDArray[np.integer]  # (n_pairs,), numbers of the relations within the batch
-    color_starts: NDArray[np.int64]  # where the colors of each level of each batch begin
     kind_starts: NDArray[np.int64]  # (n_batches + 1,), where the kinds of each batch begin
     relations: NDArray[np.int64]  # the relations of the kinds of all batches
+    members: NDArray[np.int32]  # (n_entries,), the number of the pair of each member
 
     def kinds_of(self, batch: int) -> NDArray[np.int64]:
         """Return the relations of the kinds of a batch."""
         return self.relations[self.kind_starts[batch] : self.kind_starts[batch + 1]]
 
-    def cutter(self, gradients: bool) -> Callable[[int], Iterator[tuple[_Bounds, CountMatrix]]]:
+    def cutter(
+        self, numbering: Numbering, gradients: bool
+    ) -> Callable[[int], Iterator[tuple[_Bounds, CountMatrix]]]:
         """Return a function that yields, for each level below the last of a batch, its pairs.
 
-        These are their bounds, and the matrix of their two parts.
+        These are their bounds, and the matrix of their two parts, as `pair_matrix` makes it.
         """
-        n_batches, n_levels = len(self.kind_starts) - 1, self.numbering.n_levels
-        # One matrix for all batches: after the columns of the colors of a level come those of
-        # the kinds. The last level of a batch has colors but no pairs.
-        n_kinds = np.diff(self.kind_starts).repeat(n_levels + 1)
-        starts = self.color_starts + offsets_of(n_kinds)
-        level_of = np.arange(n_batches * (n_levels + 1)).reshape(n_batches, -1)[:, :-1].ravel()
-        level_of = level_of.repeat(np.diff(self.numbering.starts))  # (n_pairs,)
-        first_color = (starts - self.color_starts).astype(np.int32)
-        first_kind = (starts[1:] - n_kinds).astype(np.int32)
+        n_levels, color_starts = numbering.n_levels, numbering.starts
+        starts = np.searchsorted(self.colors, color_starts)  # of the pairs of each level
+        sizes, n_colors = np.diff(starts), np.diff(color_starts)
+        n_kinds = np.diff(self.kind_starts).repeat(n_levels)  # of each level
         columns = np.empty((len(self.colors), 2), dtype=np.int32)
-        np.add(self.colors, first_color.take(level_of), out=columns[:, 0])
-        np.add(self.kinds, first_kind.take(level_of), out=columns[:, 1], casting="unsafe")
-        offsets = np.arange(0, columns.size + 1, 2, dtype=np.int32)
-        matrix = _BlockMatrix.from_arrays(
-            offsets,
-            columns.ravel(),
-            np.ones(columns.size, dtype=np.float32),
-            int(starts[-1]),
-            gradients,
+        np.subtract(
+            self.colors, color_starts[:-1].repeat(sizes), out=columns[:, 0], casting="unsafe"
         )
-        row_bounds = list(pairwise(self.numbering.starts.tolist()))
-        column_bounds = list(pairwise(starts.tolist()))
+        np.add(self.kinds, n_colors.repeat(sizes), out=columns[:, 1], casting="unsafe")
+        # All levels share these: every pair has two parts, each of them once.
+        most = int(sizes.max())
+        counting = np.arange(2 * most + 1, dtype=np.int32)
+        evens, ones = torch.from_numpy(counting[::2].copy()), torch.ones(2 * most)
+        if gradients:
+            n_pairs = np.bincount(self.colors, minlength=color_starts[-1])
+            first_pairs = offsets_of(n_pairs).astype(np.int32)
+            kind_starts = offsets_of(n_kinds)
+            codes = np.add(self.kinds, kind_starts[:-1].repeat(sizes), dtype=np.int32)
+            by_kind = sp.csr_array(
+                (np.ones(len(codes), dtype=bool), codes, np.arange(len(codes) + 1, dtype=np.int32)),
+                shape=(len(codes), int(kind_starts[-1])),
+            ).tocsc()
+
+        def transpose(level: int, start: int, stop: int) -> CountMatrix:
+            nodes = slice(color_starts[level], color_starts[level + 1] + 1)
+            kinds = slice(kind_starts[level] + 1, kind_starts[level + 1] + 1)
+            ends = by_kind.indptr[kinds] + (stop - 2 * start)  # they follow those of the nodes
+            rows = by_kind.indices[start:stop] - start
+            return CountMatrix(
+                torch.from_numpy(np.concatenate([first_pairs[nodes] - start, ends])),
+                torch.from_numpy(np.concatenate([counting[: stop - start], rows])),
+                ones[: 2 * (stop - start)],
+            )
 
         def cut(batch: int) -> Iterator[tuple[_Bounds, CountMatrix]]:
-            of_rows = row_bounds[n_levels * batch : n_levels * (batch + 1)]
-            of_columns = column_bounds[(n_levels + 1) * batch :]
-            for rows, columns in zip(of_rows, of_columns, strict=False):
-                yield rows, matrix.block(rows, columns)
+            for level in range(n_levels * batch, n_levels * (batch + 1) - 1):
+                start, stop = starts[level : level + 2].tolist()
+                yield (
+                    (start, stop),
+                    CountMatrix(
+                        evens[: stop - start + 1],
+                        torch.from_numpy(columns[start:stop].ravel()),
+                        ones[: 2 * (stop - start)],
+                        transpose(level, start, stop) if gradients else None,
+                    ),
+                )
 
         return cut
 
 
-def part_pairs(
-    table: ColorTable, numbering: Numbering, pairs: Numbering, n_relations: int, most_kinds: int
+def number_pairs(
+    table: ColorTable,
+    numbering: Numbering,
+    members: NDArray[np.int32],
+    scratch: NDArray[np.int32],
+    n_relations: int,
+    most_kinds: int,
 ) -> PairParts:
-    """Return the colors and the relations of the pairs that occur.
+    """Number the pairs of a color and a relation, batch by batch and level by level.
+
+    If there are few relations, a batch has all pairs of the colors that occur in it. Almost all of
+    them occur as well: a color is what its neighbors are, and most relations look the same from
+    both ends. Of many relations, a batch has only the pairs that occur.
 
     Parameters
     ----------
     table : ColorTable
         The table of all graphs.
 
-    numbering, pairs : Numbering
-        The numbers of the colors and of the pairs.
+    numbering : Numbering
+        The numbers of the colors.
+
+    members : ndarray of shape (n_entries,)
+        The pairs of all members; those of batch ``b`` are counted from ``b * n_pairs``.
+
+    scratch : ndarray of shape (at least n_batches * n_pairs,)
+        As in :func:`number_colors`.
 
     n_relations : int
         Number of relations.
 
     most_kinds : int
-        Of more relations than this, a batch has only those that occur in it.
+        More relations than this are many: of these, a batch has only those that occur in it.
 
     Returns
     -------
     parts : PairParts
     """
-    n_batches = len(pairs.shifts)
-    batch_of = np.arange(n_batches).repeat(np.diff(pairs.starts[:: pairs.n_levels]))
-    in_table = pairs.colors - pairs.shifts.take(batch_of)
-    table_colors, table_relations = table.pair_colors, table.pair_relations
-    assert table_colors is not None and table_relations is not None
-    colors = table_colors.take(in_table) + numbering.shifts.take(batch_of)
-    kinds: NDArray[np.integer] = table_relations.take(in_table)
-    kind_starts = n_relations * np.arange(n_batches + 1)
-    relations = np.tile(np.arange(n_relations), n_batches) if n_relations <= most_kinds else None
-    if relations is None:
-        present, kinds = np.unique(batch_of * n_relations + kinds, return_inverse=True)
-        relations = present % n_relations
-        kind_starts = np.searchsorted(present, kind_starts)
+    assert table.pair_colors is not None
+    assert table.pair_relations is not None
+    assert table.first_pairs is not None
+    n_batches, n_pairs = len(numbering.shifts), table.pair_offsets[-1]
+    n_numbers = np.diff(numbering.starts[:: numbering.n_levels])  # of each batch
+    batch_of_color = np.arange(n_batches).repeat(n_numbers)
+    if n_relations <= most_kinds:
+        in_table = numbering.colors - numbering.shifts.take(batch_of_color)
+        colors = np.flatnonzero(in_table < table.level_offsets[-2])  # the last level has no pairs
+        pairs, offsets = take_segments(table.first_pairs, in_table[colors])
+        colors = colors.repeat(np.diff(offsets))
+        batch_of = batch_of_color.take(colors)
+        present = pairs + n_pairs * batch_of
+        kinds: NDArray[np.integer] = table.pair_relations.take(pairs)
+        kind_starts = n_relations * np.arange(n_batches + 1)
+        relations = np.tile(np.arange(n_relations), n_batches)
+    else:
+        present = _sorted_distinct(members, n_batches * int(n_pairs)).astype(np.int64)
+        batch_of, pairs = np.divmod(present, n_pairs)
+        colors = numbering.number_of[table.pair_colors[pairs] + numbering.shifts[batch_of]]
+        codes = batch_of * n_relations + table.pair_relations[pairs]
+        in_batches, kinds = np.unique(codes, return_inverse=True)
+        relations = in_batches % n_relations
+        kind_starts = np.searchsorted(in_batches, n_relations * np.arange(n_batches + 1))
         kinds = kinds - kind_starts[batch_of]
-    numbers = numbering.number_of.take(colors)
-    return PairParts(pairs, numbers, kinds, numbering.starts, kind_starts, relations)
+    scratch[present] = np.arange(len(present), dtype=np.int32)
+    return PairParts(colors, kinds, kind_starts, relations, scratch.take(members))
 
 
 # Up to so many places for each number, marking those that occur is faster than sorting.
@@ -393,35 +428,21 @@ class _BlockMatrix:
 
     @classmethod
     def from_counts(
-        cls, entries: ColorCounts, numbering: Numbering, gradients: bool
+        cls, entries: ColorCounts, columns: NDArray[np.int32], n_columns: int, gradients: bool
     ) -> _BlockMatrix:
-        """Put the number of each color in its place, of shape (n_rows, n_numbers)."""
+        """Return the matrix of these counts, with the number of each color as its column."""
         n_entries = entries.offsets[-1]
         if n_entries >= 2**31:
             raise MemoryError(
                 f"A batch has {n_entries:,} entries; at most {2**31 - 1:,} are possible."
                 " Use a smaller batch_size or radius."
             )
-        offsets = entries.offsets.astype(np.int32)
-        columns = numbering.number_of.take(entries.colors)
-        return cls.from_arrays(offsets, columns, entries.counts, len(numbering.colors), gradients)
-
-    @classmethod
-    def from_arrays(
-        cls,
-        offsets: NDArray[np.int32],
-        columns: NDArray[np.int32],
-        counts: NDArray[np.float32],
-        n_columns: int,
-        gradients: bool,
-    ) -> _BlockMatrix:
-        """Return the matrix of these entries, with its transpose for gradients."""
-        transposed = None
+        offsets, transposed = entries.offsets.astype(np.int32), None
         if gradients:
             shape = (len(offsets) - 1, n_columns)
-            by_column = sp.csr_array((counts, columns, offsets), shape=shape).tocsc()
+            by_column = sp.csr_array((entries.counts, columns, offsets), shape=shape).tocsc()
             transposed = cls(by_column.indptr, by_column.indices, by_column.data)
-        return cls(offsets, columns, counts, transposed)
+        return cls(offsets, columns, entries.counts, transposed)
 
     def block(self, rows: tuple[int, int], columns: tuple[int, int]) -> CountMatrix:
         """Return the rows from the first to the second number, and these columns of them.

@@ -30,7 +30,6 @@ from sklofi.training._color_blocks import (
     gather_graphs,
     number_colors,
     number_pairs,
-    part_pairs,
 )
 from sklofi.training._dataset import Batch, GraphDataset, Rows
 from sklofi.training._encoding import NodeEncoder
@@ -232,8 +231,10 @@ class EgonetDataset(GraphDataset):
         in_egonets = gather_egonets(table, numbering)
         pairs = None
         if table.pair_colors is not None:
-            numbers = number_pairs(table, in_egonets.colors, len(rows), pair_scratch)
-            pairs = part_pairs(table, numbering, numbers, len(self._vectors), MANY_RELATIONS)
+            members, n_relations = in_egonets.colors, len(self._vectors)
+            pairs = number_pairs(
+                table, numbering, members, pair_scratch, n_relations, MANY_RELATIONS
+            )
         cut = cut_blocks(
             table, in_table, numbering, in_graphs, in_egonets, pairs, gradients=gradients
         )

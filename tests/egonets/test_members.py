@@ -119,6 +119,23 @@ def test_pairs_are_sorted_and_belong_to_their_level():
     assert len(shallow.pair_colors) == shallow.pair_offsets[-1] == table.pair_offsets[1]
 
 
+def test_colors_are_in_the_order_of_nodes():
+    graphs = GraphSet.from_networkx([random_multigraph(i, n_labels=3) for i in range(20)])
+    table = color_table(graphs, 1, 3, Relations(distances=True))
+    for level in range(1, table.n_levels):
+        colors = table.colors[slice(*table.color_offsets[[level * 20, (level + 1) * 20]])]
+        _, first = np.unique(colors, return_index=True)
+        graphs_of = np.searchsorted(table.color_offsets[level * 20 :], first, side="right")
+        assert (np.diff(graphs_of) >= 0).all()
+
+
+def test_a_stable_level_keeps_the_numbers_of_the_level_below():
+    graph = nx.Graph([(0, 1), (2, 3)])  # labels are numbered b, a: not as the nodes come
+    nx.set_node_attributes(graph, {0: "b", 1: "b", 2: "a", 3: "a"}, "label")
+    table = color_table(GraphSet.from_networkx([graph]), 1, 5, Relations(distances=True))
+    assert table.pair_colors[table.members].tolist() == [0, 0, 1, 1]
+
+
 def test_weights_that_repeat_are_merged():
     """Paths whose weights are the same in another order have the same colors."""
     paths = []

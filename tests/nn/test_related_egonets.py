@@ -13,6 +13,11 @@ from sklofi.nn import _lofi_autograd as fast
 KERNELS = ("intersection", "l1")
 
 
+@pytest.fixture(autouse=True, params=["softmax", "powers of 2"])
+def way_to_assign(request, monkeypatch):
+    monkeypatch.setattr(fast, "MANY_NUMBERS", 2**16 if request.param == "softmax" else 0)
+
+
 def random_incidences(n_relations=3, n_egonets=6, n_nodes=8, seed=0):
     """Counts above one, weights, an empty egonet, a node that is nowhere a member."""
     rng = np.random.default_rng(seed)
@@ -60,6 +65,24 @@ def test_the_fast_way_equals_a_loop_over_single_egonets(kernel, seed):
         assert_close(ours, theirs)
     with torch.no_grad():
         assert_close(layer(x, related(incidences)), wanted)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("where", ["temperature", "offset"])
+@pytest.mark.parametrize("size", [60, 1e3, 1e5])
+def test_large_logits_do_not_overflow(size, where, dtype):
+    incidences, layer, x = random_incidences(), random_layer().to(dtype), random_nodes().to(dtype)
+    with torch.no_grad():
+        getattr(layer, where).mul_(size / getattr(layer, where).abs().max())
+    got = layer(x, related(incidences))
+    members = [[(u, r.to(dtype), n) for u, r, n in row] for row in members_of(incidences)]
+    wanted = loop_layer(layer, x, members)
+    tolerance = {} if dtype == torch.float64 else {"rtol": 0.0, "atol": 1e-6 * size}
+    assert_close(got, wanted, **tolerance)
+    for ours, theirs in zip(gradients(layer, got), gradients(layer, wanted), strict=True):
+        assert ours.isfinite().all()
+        if dtype == torch.float64:
+            assert_close(ours, theirs)
 
 
 @pytest.mark.parametrize("in_part", [False, True])

@@ -15,7 +15,6 @@ from sklofi.training._color_blocks import (
     gather_graphs,
     number_colors,
     number_pairs,
-    part_pairs,
 )
 
 
@@ -116,8 +115,8 @@ def test_pairs_of_batches_that_are_cut_together_are_those_of_each_batch(gradient
         scratch = np.empty((2, len(rows) * len(table.members)), dtype=np.int32)
         numbering = number_colors(table, in_graphs.colors, len(rows), scratch[0])
         in_egonets = gather_egonets(table, numbering)
-        numbers = number_pairs(table, in_egonets.colors, len(rows), scratch[1])
-        pairs = part_pairs(table, numbering, numbers, n_relations, most_kinds)
+        members = in_egonets.colors
+        pairs = number_pairs(table, numbering, members, scratch[1], n_relations, most_kinds)
         return list(
             cut_blocks(table, rows, numbering, in_graphs, in_egonets, pairs, gradients=gradients)
         )
@@ -146,3 +145,26 @@ def test_pairs_of_batches_that_are_cut_together_are_those_of_each_batch(gradient
                 assert_array_equal(got, array)
         if most_kinds == 0:  # no relations but those that occur
             assert found == set(blocks.kinds)
+
+
+def test_all_pairs_of_colors_and_pairs_that_occur_are_of_the_same_members():
+    """At level 0 a color stands in more relations here than it does in a batch."""
+    graphs = [nx.gnp_random_graph(4 + i % 5, 0.4, seed=i) for i in range(8)]
+    table = color_table(GraphSet.from_networkx(graphs), 1, 3, Relations(max_ring=4))
+    in_graphs = gather_graphs(table, ROWS)
+    scratch = np.empty((2, len(ROWS) * len(table.members)), dtype=np.int32)
+    numbering = number_colors(table, in_graphs.colors, len(ROWS), scratch[0])
+    members = gather_egonets(table, numbering).colors
+    n_relations = int(table.pair_relations.max()) + 1
+    few, many = (
+        number_pairs(table, numbering, members, scratch[1], n_relations, most_kinds)
+        for most_kinds in (n_relations, 0)
+    )
+    assert len(few.colors) > len(many.colors) == len(np.unique(members))
+    assert_array_equal(few.colors[few.members], many.colors[many.members])
+    batch_of = members // table.pair_offsets[-1]
+    relations = [
+        pairs.relations[pairs.kinds[pairs.members] + pairs.kind_starts[batch_of]]
+        for pairs in (few, many)
+    ]
+    assert_array_equal(*relations)
