@@ -144,7 +144,8 @@ class AttributionDisplay:
             Whether edges are colored by :func:`edge_attribution`, too. This is another
             explanation of the same prediction: the numbers of edges sum to the difference
             from the graph without edges, and add nothing to those of nodes. "auto" colors the
-            bonds of molecules, if the estimator was fitted with ``radius=1``.
+            bonds of molecules, if the estimator was fitted with ``radius=1`` and does not
+            predict by counts alone.
 
         tol : float, default=0.01
             How exact integrals have to be; see :func:`node_attribution`.
@@ -301,7 +302,8 @@ def _read(estimator: Any, X: Any) -> tuple[Any, list[Any]]:
 def _colors_edges(edges: Any, estimator: Any, drawn: list[Any]) -> bool:
     """Return whether edges are explained as well."""
     if edges == "auto":
-        return estimator._radius == 1 and is_mol(drawn[0])
+        can_be_explained = estimator._radius == 1 and estimator.counts_share_ < 1
+        return can_be_explained and is_mol(drawn[0])
     check_scalar(edges, "edges", bool)
     return bool(edges)
 

@@ -213,6 +213,10 @@ def test_molecules_are_drawn_as_they_were_read():
 def test_bonds_have_colors_by_default_only_where_they_can_be_explained(chemist):
     far = LoFIClassifier(**QUICK, radius=2).fit(SMILES, np.arange(16) % 2)
     assert AttributionDisplay.from_estimator(far, SMILES[:1]).edge_attributions is None
+    counts_alone = LoFIClassifier(**{**QUICK, "counts": True}).fit(SMILES, np.arange(16) % 2)
+    counts_alone.counts_share_ = 1.0
+    display = AttributionDisplay.from_estimator(counts_alone, SMILES[:1])
+    assert display.edge_attributions is None
     display = AttributionDisplay.from_estimator(chemist, SMILES[:1], edges=False)
     assert display.edge_attributions is None
     graphs = GraphSet.from_molecules(SMILES[:1])  # which have no molecules anymore

@@ -287,9 +287,9 @@ def test_labels_are_learned_in_parts(estimator, motifs):
     first[:, 2] = NAN
     estimator.partial_fit(graphs[:20], first).partial_fit(graphs[20:], y[20:])
     assert np.isfinite(estimator.predict_proba(graphs)).all()
-    with pytest.raises(ValueError, match=r"shape \(39, 2\).*fitted to .*\('n_graphs', 3\)"):
+    with pytest.raises(ValueError, match=r"shape \(.n_graphs., 2\).*fitted to .*\('n_graphs', 3\)"):
         estimator.partial_fit(graphs, y[:, :2])
-    with pytest.raises(ValueError, match=r"shape \(40,\).*\('n_graphs', 3\)"):
+    with pytest.raises(ValueError, match=r"shape \(.n_graphs.,\).*\('n_graphs', 3\)"):
         estimator.partial_fit(graphs, np.arange(40) % 2)
     with pytest.raises(ValueError, match="Leave out classes="):
         estimator.partial_fit(graphs, y, classes=[0, 1])
