@@ -329,7 +329,7 @@ def write(grid):
     ]
     figures = [draw_ablations(run), draw_learning_curves(run)]
     sections = [
-        "# Results",
+        "# All tables",
         "Written by `python -m benchmarks.table` from `results/protocol.jsonl`, which"
         " `python -m benchmarks.protocol` fills: ten folds, in each a tenth of the training part"
         " for early stopping and for choosing the configuration, the chosen model tested once and"

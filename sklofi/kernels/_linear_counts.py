@@ -243,9 +243,7 @@ def _fit_columns(
     paths = []
     for column, values in enumerate(target.T):
         of_column = weight if weight.ndim == 1 else weight[:, column]
-        rows = np.flatnonzero(of_column)
-        some = (features[rows], values[rows], n_outputs, of_column[rows], strengths)
-        paths.append(_fit_machines(*some))
+        paths.append(_fit_machines(features, values, n_outputs, of_column, strengths))
     for machines in zip(*paths, strict=True):
         coefficients, intercepts = zip(*machines, strict=True)
         yield np.hstack(coefficients), np.concatenate(intercepts)
@@ -258,7 +256,13 @@ def _fit_machines(
     weight: Floats,
     strengths: Sequence[float],
 ) -> Iterator[tuple[Floats, Floats]]:
-    """Yield coefficients and intercepts of one target, or of several without holes."""
+    """Yield coefficients and intercepts of one target, or of several without holes.
+
+    Only graphs with a weight above zero are learned from: of a part there may be none.
+    """
+    if not weight.all():
+        rows = np.flatnonzero(weight)
+        features, target, weight = features[rows], target[rows], weight[rows]
     is_class = target.dtype.kind in "iu"
     n_features = features.shape[1]
     present = np.unique(target) if is_class else np.arange(n_outputs)

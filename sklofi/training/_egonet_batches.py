@@ -172,7 +172,7 @@ class EgonetDataset(GraphDataset):
         table = self.table(merge)
         if table.pair_colors is None:
             of_graphs = np.diff(table.color_offsets).reshape(table.n_levels, -1).max(axis=0)
-        else:  # no more pairs than members
+        else:  # hardly more pairs than members
             offsets = egonet_members(self._whole, self.radius, self.relations).offsets
             of_graphs = np.diff(offsets[self._whole.node_offsets])
         most = self._most_rows(table)

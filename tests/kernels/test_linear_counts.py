@@ -214,3 +214,16 @@ def test_equal_columns_are_merged_and_nothing_else(seed):
     spread = coefficients[column_of] * share
     np.testing.assert_allclose(plain @ spread, merged @ coefficients)
     np.testing.assert_allclose(spread @ spread, coefficients @ coefficients)
+
+
+def test_of_a_part_whose_graphs_weigh_nothing_nothing_is_learned(motifs):
+    graphs, y = motifs
+    weight = np.where(np.arange(80) < 20, 1.0, 0.0)  # the first split is trained on the others
+    _, held_out = fit(graphs, y, weight=weight, loss=np.std)
+    assert not held_out[:20].any()
+    assert held_out[20:].any()
+    lighter, _ = fit(graphs, y, splits=SPLITS[1:], weight=weight, loss=np.std)
+    alone, _ = fit(
+        graphs, np.where(weight, y, 1 - y), splits=SPLITS[1:], weight=weight, loss=np.std
+    )
+    np.testing.assert_array_equal(lighter.coefficients, alone.coefficients)
