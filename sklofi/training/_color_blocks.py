@@ -295,7 +295,8 @@ class PairParts:
         # All levels share these: every pair has two parts, each of them once.
         most = int(sizes.max())
         counting = np.arange(2 * most + 1, dtype=np.int32)
-        evens, ones = torch.from_numpy(counting[::2].copy()), torch.ones(2 * most)
+        evens = torch.from_numpy(counting[::2].copy())
+        ones = torch.from_numpy(np.ones(2 * most, dtype=np.float32))
         if gradients:
             n_pairs = np.bincount(self.colors, minlength=color_starts[-1])
             first_pairs = offsets_of(n_pairs).astype(np.int32)
