@@ -296,7 +296,8 @@ class BaseKernelMachine(ReadsEdgeLabels, GraphMachine):
 
     def _check_weights(self, weight: NDArray[np.float64]) -> None:
         """Check that the solver comes to an end."""
-        largest = self.C * weight.max()
+        with np.errstate(over="ignore"):
+            largest = self.C * weight.max()
         is_linear = self.solver_ == "linear"  # which does not always obey max_iter
         if (is_linear or self.max_iter == -1) and not largest <= LARGEST_C:
             raise ValueError(

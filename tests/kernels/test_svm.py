@@ -551,6 +551,8 @@ def test_weights_with_which_the_solver_would_not_end_are_refused(machine):
     graphs = [nx.path_graph(2), nx.path_graph(2), nx.path_graph(3)]
     with pytest.raises(ValueError, match=r"weight of a graph is 1e\+31; .* Scale sample_weight"):
         machine().fit(graphs, [0, 1, 1], sample_weight=[1, 1e30, 1])
+    with pytest.raises(ValueError, match=r"weight of a graph is inf; .* Scale sample_weight"):
+        machine().fit(graphs, [0, 1, 1], sample_weight=[1, 1e308, 1])
 
 
 def test_a_kernel_matrix_that_does_not_fit_is_refused(motifs, monkeypatch):
