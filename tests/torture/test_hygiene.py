@@ -23,6 +23,7 @@ import numpy as np
 import pytest
 import sklearn
 import torch
+import torch._inductor.config  # the first optimizer imports it, which adds filters of warnings
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
