@@ -169,7 +169,7 @@ def test_a_forked_child_does_not_wait_for_the_threads_of_its_parent():
 
 def calls(motifs):
     """Whatever makes a forked child compute, from a fitted estimator and its graphs."""
-    classifier = LoFIClassifier(**QUICK).fit(*motifs)
+    classifier = LoFIClassifier(**QUICK, counts=False).fit(*motifs)
     message = pickle.dumps(classifier)
     return {
         "fit": lambda: LoFIClassifier(**QUICK).fit(*motifs),
@@ -295,6 +295,7 @@ def test_settings_of_the_user_change_no_number(name, motifs):
     def numbers():
         classifier = LoFIClassifier(**QUICK, dropout=0.1).fit(graphs, y)
         pooled = LoFIClassifier(**QUICK, pooling="max", kernel="intersection").fit(graphs, y)
+        networks = LoFIClassifier(**QUICK, counts=False).fit(graphs, y)
         regressor = LoFIRegressor(**QUICK).fit(graphs, targets).partial_fit(graphs, targets)
         return {
             **all_numbers(classifier, graphs),
@@ -305,7 +306,7 @@ def test_settings_of_the_user_change_no_number(name, motifs):
             .predict_proba(graphs),
             "importance": mask_importance(classifier, graphs, y, random_state=0).importances,
             "evidence": np.concatenate(mask_evidence(classifier, graphs).attributions),
-            "edges": np.concatenate(edge_attribution(classifier, graphs[:9]).attributions),
+            "edges": np.concatenate(edge_attribution(networks, graphs[:9]).attributions),
             "mask": read_mask(classifier, 0, 0).assignments,
             "related mask": read_mask(classifier, 0, 0).related_assignments,
         }
