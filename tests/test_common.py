@@ -98,7 +98,7 @@ def count_of_nodes(graphs, others):
 GRAPH_ESTIMATORS = {
     "LoFIClassifier": LoFIClassifier(max_epochs=5, n_masks=4),
     "LoFIRegressor": LoFIRegressor(max_epochs=20, n_masks=4),
-    "wl": GraphKernelSVC(n_iter=2),
+    "wl": GraphKernelSVC(kernel="wl", n_iter=2),
     "wl-oa": GraphKernelSVC(kernel="wl-oa", n_iter=2),
     "vertex-histogram": GraphKernelSVC(kernel="vertex-histogram"),
     "shortest-path": GraphKernelSVC(kernel="shortest-path"),

@@ -93,9 +93,9 @@ class BaseKernelMachine(ReadsEdgeLabels, GraphMachine):
     kernel: Any = parameter(
         """How graphs are compared:
 
-        - "wl": the Weisfeiler-Lehman subtree kernel, :class:`WLVectorizer`;
         - "wl-oa": the Weisfeiler-Lehman optimal assignment kernel, the histogram
-          intersection of the same colors;
+          intersection of colors, :class:`WLVectorizer` with ``unary=True``;
+        - "wl": the Weisfeiler-Lehman subtree kernel, products of the same counts;
         - "vertex-histogram": node labels alone, :class:`VertexHistogramVectorizer`;
         - "shortest-path": pairs of labels and their distance,
           :class:`ShortestPathVectorizer`, which uses no edge labels;
@@ -111,7 +111,7 @@ class BaseKernelMachine(ReadsEdgeLabels, GraphMachine):
           labels differ.""",
         [StrOptions(set(GRAPH_KERNELS)), HasMethods(["fit_transform", "transform"]), callable],
         "str, object or callable",
-        default="wl",
+        default="wl-oa",
     )
     n_iter: int = count(
         """Number of iterations of "wl" and "wl-oa", and length of the longest walks of

@@ -164,8 +164,8 @@ FAST = {"n_members": 1, "counts": False, "max_epochs": 2, "random_state": 0}
         ECCClassifier(edge_label=None, **FAST),
         FingerprintClassifier(),
         FingerprintClassifier(edge_label=None),
-        GraphKernelSVC(C=1),
-        GraphKernelSVC(C=1, edge_label=None),
+        GraphKernelSVC(kernel="wl", C=1),
+        GraphKernelSVC(kernel="wl", C=1, edge_label=None),
         GraphKernelSVC(kernel=RandomWalkKernel()),
     ],
 )

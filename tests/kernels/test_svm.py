@@ -77,7 +77,7 @@ def test_regressor_is_libsvm_on_the_standardized_target():
     standardized = (y - y.mean()) / y.std()
     plain = SVR(kernel="precomputed", C=2, epsilon=0.05).fit(linear_kernel(vectors), standardized)
     expected = y.mean() + y.std() * plain.predict(linear_kernel(vectors))
-    regressor = GraphKernelSVR(n_iter=2, C=2, epsilon=0.05)
+    regressor = GraphKernelSVR(kernel="wl", n_iter=2, C=2, epsilon=0.05)
     assert_allclose(regressor.fit(graphs, y).predict(graphs), expected)
     scaled = regressor.fit(graphs, 1e6 * y - 7).predict(graphs)
     assert_allclose(scaled, 1e6 * expected - 7, rtol=1e-5)
@@ -85,7 +85,9 @@ def test_regressor_is_libsvm_on_the_standardized_target():
 
 def test_linear_solver_is_liblinear_on_the_features(motifs):
     graphs, y = motifs
-    classifier = GraphKernelSVC(n_iter=2, solver="linear", random_state=0).fit(graphs, y)
+    classifier = GraphKernelSVC(kernel="wl", n_iter=2, solver="linear", random_state=0).fit(
+        graphs, y
+    )
     vectors = WLVectorizer(2, normalize=True).fit_transform(graphs)
     plain = LinearSVC(C=10, max_iter=10_000, random_state=0).fit(vectors, y)
     assert_array_equal(classifier.decision_function(graphs), plain.decision_function(vectors))
@@ -145,11 +147,11 @@ def test_a_search_over_a_graph_set_computes_one_matrix_per_kernel(motifs, monkey
     "parameters",
     [
         {"normalize": False},
-        {"kernel": "wl-oa"},
+        {"kernel": "wl"},
         {"node_label": None},
         {"n_iter": 1},
         {"kernel": "shortest-path"},
-        {"kernel": WLVectorizer(5)},
+        {"kernel": WLVectorizer(5, unary=True)},
     ],
     ids=repr,
 )
@@ -378,13 +380,13 @@ def test_classes_of_weight_zero_are_not_there(solver, probability):
     graphs = [nx.star_graph(5), nx.cycle_graph(6), nx.complete_graph(5)] * 10
     y = np.array(["star", "cycle", "complete"] * 10)
     for zero in ("star", "cycle", "complete"):
-        classifier = GraphKernelSVC(
-            C=100, class_weight={zero: 0}, solver=solver, probability=probability, random_state=0
-        ).fit(graphs, y)
+        options = {"kernel": "wl", "C": 100, "solver": solver, "probability": probability}
+        classifier = GraphKernelSVC(**options, class_weight={zero: 0}, random_state=0)
+        classifier.fit(graphs, y)
         rest = [name for name in ("star", "cycle", "complete") if name != zero]
         assert classifier.classes_.tolist() == sorted(rest)
         is_left = y != zero
-        expected = GraphKernelSVC(C=100, solver=solver, probability=probability).fit(
+        expected = GraphKernelSVC(**options, random_state=0).fit(
             [graphs[i] for i in np.flatnonzero(is_left)], y[is_left]
         )
         assert_array_equal(classifier.predict(graphs), expected.predict(graphs))
@@ -478,7 +480,7 @@ def test_labels_of_another_name(motifs):
     expected = GraphKernelSVC().fit(*motifs).decision_function(motifs[0])
     for parameters in (
         {"node_label": "element"},
-        {"kernel": WLVectorizer(5, normalize=True, node_label="element")},
+        {"kernel": WLVectorizer(5, normalize=True, unary=True, node_label="element")},
     ):
         classifier = GraphKernelSVC(**parameters).fit(graphs, y)
         assert_array_equal(classifier.decision_function(graphs), expected)
@@ -559,8 +561,8 @@ def test_a_kernel_matrix_that_does_not_fit_is_refused(motifs, monkeypatch):
     graphs, y = motifs
     monkeypatch.setattr("sklofi._memory.memory_size", lambda: 24 * len(y) ** 2 * 2 - 1)
     with pytest.raises(MemoryError, match=r'kernel matrix of \d+ graphs .* Use solver="linear"'):
-        GraphKernelSVC().fit(graphs, y)
-    GraphKernelSVC(solver="linear").fit(graphs, y)
+        GraphKernelSVC(kernel="wl").fit(graphs, y)
+    GraphKernelSVC(kernel="wl", solver="linear").fit(graphs, y)
 
 
 @pytest.mark.filterwarnings("ignore:Liblinear failed to converge")
@@ -813,8 +815,8 @@ def test_machines_learn_from_the_kernel_values_of_what_is_known(as_set, motifs):
     _, _, labels, numbers = tables(graphs, y)
     X = GraphSet.from_networkx(graphs) if as_set else graphs
     values = linear_kernel(WLVectorizer(2, normalize=True).fit_transform(graphs[:60]))
-    classifier = GraphKernelSVC(n_iter=2).fit(X[:60], labels[:60])
-    regressor = GraphKernelSVR(n_iter=2).fit(X[:60], numbers[:60])
+    classifier = GraphKernelSVC(kernel="wl", n_iter=2).fit(X[:60], labels[:60])
+    regressor = GraphKernelSVR(kernel="wl", n_iter=2).fit(X[:60], numbers[:60])
     for column in (0, 1):
         rows = np.flatnonzero(~np.isnan(labels[:60, column]))
         block = values[np.ix_(rows, rows)]
