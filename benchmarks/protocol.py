@@ -1,15 +1,21 @@
 """The published protocol: ten folds, in each a validation part that decides, one test.
 
 SKLOFI_DATA=folder/with/zips python -m benchmarks.protocol --grid small [--sets MUTAG ...]
+SKLOFI_DATA=folder/with/zips python -m benchmarks.protocol --published [--sets MUTAG ...]
 
-The folds are in folds.json, the same for every method. In each, a tenth of the training
-part is set aside: for early stopping, and for choosing among the configurations of a grid
-the one with the lowest validation loss (of machines without probabilities, the highest
-validation score). It is not refitted. With --halving, most configurations of the grid are
-trained for a few epochs only. Every finished fit is appended to
-results/protocol.jsonl at once; what is there is not run again, so that a run which was
-killed goes on where it was. The test score of every fit is in the file, but of a fold
-`Run.chosen` gives only that of the configuration which the validation part chose.
+`--sets` takes the name of any data set of classes of the TU collection. Rows of the methods are
+printed at the end, beside what the paper of GNN-LoFI says of them. With `--published` LoFI has the
+network, the training and the grid of the paper, which is searched by halving.
+
+The folds are in folds.json, the same for every method; those of further sets are drawn in the
+same way. In each, a tenth of the training part is set aside: for early stopping, and for choosing
+among the configurations of a grid the one with the lowest validation loss (of machines without
+probabilities, the highest validation score). It is not refitted. With --halving, most
+configurations of the grid are trained for a few epochs only. Every finished fit is appended to
+results/protocol.jsonl at once; what is there is not run again, so that a run which was killed goes
+on where it was, and one with nothing to do changes no file. The test score of every fit is in the
+file, but of a fold `Run.chosen` gives only that of the configuration which the validation part
+chose.
 
 All see the same graphs: node labels, no other attributes of nodes, and types of bonds where
 the data set has them (`WITH_BONDS`), of which only a few methods take notice
@@ -32,6 +38,7 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
+from scipy import stats
 from sklearn.metrics import log_loss
 from sklearn.model_selection import ParameterGrid, StratifiedKFold, train_test_split
 from sklearn.utils.validation import has_fit_parameter
@@ -40,6 +47,7 @@ from tqdm import tqdm
 from benchmarks import grids
 from benchmarks.averages import AveragedClassifier, AveragedRegressor
 from benchmarks.data import label_by_degree, read_tu, with_bonds
+from benchmarks.published import published_score
 from sklofi import GraphKernelSVC, GraphKernelSVR, GraphSet, LoFIClassifier, LoFIRegressor
 from sklofi.datasets import fetch_zinc
 
@@ -54,6 +62,7 @@ CHEAP_FIRST = (
     *("MUTAG", "PTC_MR", "IMDB-BINARY", "IMDB-MULTI", *WITH_DEGREES, "PROTEINS", "ZINC", "NCI1"),
 )
 N_FOLDS = 10
+PUBLISHED_LOFI = "LoFI, published"  # runs only if it is asked for
 TASK = ("name", "method", "fold", "configuration")  # the arguments of `run`
 
 # Successive halving: epochs of each rung (None is as many as it takes), and by how much the
@@ -68,14 +77,14 @@ def plain(name: str) -> str:
 
 
 def has_classes(name: str) -> bool:
-    return plain(name) in CLASSIFICATION
+    return name != "ZINC"
 
 
 @dataclass(frozen=True)
 class Method:
     """Two estimators and their grids, by name of the grid: for all data sets, or for one."""
 
-    classifier: Any  # a class, or "module:class" if it needs more than sklofi itself
+    classifier: Any  # what makes it, or "module:class" if it needs more than sklofi itself
     regressor: Any
     grids: dict[str, Any]  # as scikit-learn's ParameterGrid takes them
     fixed: dict[str, Any] = field(default_factory=dict)
@@ -121,6 +130,7 @@ METHODS = {
     "LoFI, defaults": Method(
         LoFIClassifier, LoFIRegressor, grids.NO_GRID, grids.PUBLISHED_LOFI, keep_history=True
     ),
+    PUBLISHED_LOFI: Method(LoFIClassifier.published, LoFIRegressor.published, grids.LOFI),
     "LoFI, 5 seeds averaged": Method(AveragedClassifier, AveragedRegressor, grids.NO_GRID),
     "WL": kernel_method("wl"),
     "WL-OA": kernel_method("wl-oa"),
@@ -143,19 +153,24 @@ METHODS = {
 GRIDS = tuple(grid for grid in grids.LOFI if "," not in grid)
 
 
-def make_folds() -> dict[str, list[dict[str, list[int]]]]:
-    """Test and validation graphs of each fold; all others are for training."""
-    folds = {}
-    for name in CLASSIFICATION:
-        _, y = read_tu(name)
-        folds[name] = []
-        splitter = StratifiedKFold(N_FOLDS, shuffle=True, random_state=0)
-        for fold, (rest, test) in enumerate(splitter.split(y, y)):
-            n_validation = round(len(rest) / 10)
-            _, validation = train_test_split(
-                rest, test_size=n_validation, stratify=y[rest], random_state=fold
-            )
-            folds[name].append({"test": test.tolist(), "validation": sorted(validation.tolist())})
+Fold = dict[str, list[int]]
+
+
+def make_folds() -> dict[str, list[Fold]]:
+    """Test and validation graphs of each fold of all sets; all others are for training."""
+    return {name: draw_folds(read_tu(name)[1]) for name in CLASSIFICATION}
+
+
+def draw_folds(y: np.ndarray) -> list[Fold]:
+    """Test and validation graphs of each fold of a set."""
+    folds = []
+    splitter = StratifiedKFold(N_FOLDS, shuffle=True, random_state=0)
+    for fold, (rest, test) in enumerate(splitter.split(y, y)):
+        n_validation = round(len(rest) / 10)
+        _, validation = train_test_split(
+            rest, test_size=n_validation, stratify=y[rest], random_state=fold
+        )
+        folds.append({"test": test.tolist(), "validation": sorted(validation.tolist())})
     return folds
 
 
@@ -170,7 +185,8 @@ def load(name: str) -> tuple[GraphSet, np.ndarray, list[tuple[np.ndarray, ...]]]
     if name in WITH_DEGREES:
         label_by_degree(graphs)
     splits = []
-    for fold in json.loads(FOLDS.read_text())[plain(name)]:
+    in_file = json.loads(FOLDS.read_text())
+    for fold in in_file[plain(name)] if plain(name) in in_file else draw_folds(y):
         validation, test = np.array(fold["validation"]), np.array(fold["test"])
         training = np.setdiff1d(np.arange(len(y)), np.concatenate([validation, test]))
         splits.append((training, validation, test))
@@ -240,6 +256,8 @@ class Run:
         """Do what is not done yet, and write down each fit when it is finished."""
         tasks = [task for task in tasks if json.dumps(list(task.values())) not in self.records]
         print(f"{len(tasks)} fits to do, {len(self.records)} are done.", flush=True)
+        if not tasks:
+            return
         finished = Parallel(n_jobs=self.n_jobs, return_as="generator_unordered")(
             delayed(run)(**task) for task in tasks
         )
@@ -320,15 +338,40 @@ def winner_of(finalists: list[dict[str, Any]], fits: list[dict[str, Any]]) -> di
     return winner | {"total_cpu_seconds": sum(fit["cpu_seconds"] for fit in fits)}
 
 
+def describe(fits: list[dict[str, Any]], name: str) -> str:
+    """The scores of a method's folds in a line."""
+    values = np.array([fit["test"] for fit in fits]) * (100 if has_classes(name) else 1)
+    digits = 1 if has_classes(name) else 3
+    error = f" ± {stats.sem(values):.{digits}f}" if len(values) > 1 else ""
+    seconds = np.mean([fit["total_cpu_seconds"] for fit in fits])
+    folds = f"{len(fits)} fold{'s' * (len(fits) > 1)}"
+    return f"{values.mean():.{digits}f}{error} ({folds}, {seconds:.0f} CPU s each)"
+
+
+def print_rows(run: Run, names: list[str], methods: list[str], grid: str, halving: bool) -> None:
+    """Print accuracies in %, or errors, with their standard errors, and the published ones."""
+    chosen = run.chosen_by_halving if halving else run.chosen
+    for name in names:
+        print(f"\n{name}, {'accuracy in %' if has_classes(name) else 'mean absolute error'}")
+        for method in methods:
+            if fits := chosen(name, method, grid):
+                there = published_score(method, name)
+                beside = "" if there is None else f", published {there:g}"
+                print(f"  {method}: {describe(fits, name)}{beside}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--grid", choices=GRIDS, default="small")
     parser.add_argument("--halving", action="store_true", help="search the grid by halving")
+    parser.add_argument("--published", action="store_true", help="LoFI as the paper trains it")
     parser.add_argument("--sets", nargs="*", default=list(CHEAP_FIRST))
-    parser.add_argument("--methods", nargs="*", default=list(METHODS))
+    parser.add_argument("--methods", nargs="*", default=[m for m in METHODS if m != PUBLISHED_LOFI])
     parser.add_argument("--folds", nargs="*", type=int, default=list(range(N_FOLDS)))
     parser.add_argument("--n-jobs", type=int, default=2)
     arguments = parser.parse_args()
+    if arguments.published:
+        arguments.methods, arguments.grid, arguments.halving = [PUBLISHED_LOFI], "paper", True
     if not FOLDS.exists():
         FOLDS.write_text(json.dumps(make_folds()) + "\n")
     methods = available(arguments.methods)
@@ -339,7 +382,9 @@ def main() -> None:
         for method in methods
     ]
     everything = Run(arguments.n_jobs)
-    if not arguments.halving:
+    if arguments.halving:
+        fit_by_halving(everything, parts, arguments.grid)
+    else:
         everything.fit(
             [
                 dict(zip(TASK, (*part, configuration), strict=True))
@@ -347,11 +392,15 @@ def main() -> None:
                 for configuration in METHODS[part[1]].configurations(part[0], arguments.grid)
             ]
         )
-        return
+    print_rows(everything, arguments.sets, methods, arguments.grid, arguments.halving)
+
+
+def fit_by_halving(everything: Run, parts: list[tuple[str, str, int]], grid: str) -> None:
+    """Fit rung by rung."""
     while tasks := [
         dict(zip(TASK, (*part, candidate), strict=True))
         for part in parts
-        for _, candidates, is_done in [everything.halve(part[0], part[1], part[2], arguments.grid)]
+        for _, candidates, is_done in [everything.halve(*part, grid)]
         if not is_done
         for candidate in candidates
     ]:

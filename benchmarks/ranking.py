@@ -14,7 +14,11 @@ Fits = list[dict[str, Any]]
 
 REFERENCE = "LoFI"
 DEFAULTS = "LoFI, defaults"
-VARIANTS = (DEFAULTS, "LoFI, 5 seeds averaged")  # do not compete with LoFI itself
+VARIANTS = (
+    DEFAULTS,
+    "LoFI, published",
+    "LoFI, 5 seeds averaged",
+)  # do not compete with LoFI itself
 
 
 def label(method: str, name: str | None = None) -> str:
