@@ -53,7 +53,15 @@ DAMAGE = (ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError,
 LEFT_OUT = frozenset({"callbacks", "memory", "n_jobs"})
 
 # Attributes in which scikit-learn holds settings of an estimator; no file may set them.
-BOOKKEEPING = frozenset({"_metadata_request", "_skl_callbacks"})
+BOOKKEEPING = frozenset(
+    {"_metadata_request", "_parent_callback_ctx", "_skl_callbacks", "_sklearn_output_config"}
+)
+
+# What files of former versions have of these.
+SAVED_BEFORE = frozenset({"_sklearn_output_config"})
+
+# No object has more attributes than this. The members of an ensemble share many of theirs.
+MOST_ATTRIBUTES = 1000
 
 # What safetensors reads at most before the arrays.
 LARGEST_HEADER = 100_000_000
@@ -92,8 +100,8 @@ class SavedEstimator:
 
         The parameters `callbacks` and `memory` are not saved, nor is a splitter
         (`validation_fraction`), or `n_jobs` of an estimator within: no file may let a later
-        fit run code, open files or start processes. They have their defaults after loading;
-        set them again if you fit again.
+        fit run code, open files or start processes. They have their defaults after loading,
+        and so has what `set_output` has set; set them again if you use them.
 
         Parameters
         ----------
@@ -153,6 +161,7 @@ class SavedEstimator:
             estimator = cls(**parameters)
             fitted = decode(description["fitted"], arrays, classes)
             declared = getattr(cls, "_parameter_constraints", {})
+            fitted = _without(fitted, SAVED_BEFORE)
             fitted = {**_without(absent, {*names, *declared}), **fitted}
             check_attributes(cls, fitted.keys(), _parameter_names(cls))
             estimator._set_fitted_state(fitted, **options)
@@ -532,6 +541,9 @@ def check_attributes(kind: type, names: Iterable[Any], others: Iterable[str] = (
     A file may not replace what the class itself has, such as its methods and the constraints of
     its parameters, nor what is named in `others`.
     """
+    names = list(names)
+    if len(names) > MOST_ATTRIBUTES:
+        raise ValueError(f"{len(names):,} attributes are more than a {kind.__name__} has")
     for name in names:
         if type(name) is not str or hasattr(kind, name) or name in {*others, *BOOKKEEPING}:
             raise ValueError(f"{shorten(name)} is nothing that a file may set")

@@ -510,6 +510,7 @@ def test_memory_is_not_saved_and_that_is_told(motifs, path, tmp_path):
         ("classifier", "fitted/__class__"),
         ("classifier", "fitted/_metadata_request"),
         ("classifier", "fitted/_skl_callbacks"),
+        ("classifier", "fitted/_parent_callback_ctx"),
         ("FingerprintClassifier", "fitted/_make_machine"),
         ("FingerprintClassifier", "fitted/estimator_/value/_metadata_request"),
     ],
@@ -518,6 +519,25 @@ def test_what_fit_does_not_set_a_file_does_not(estimators, path, name, place):
     estimators[name].save(path)
     refusal = refused(rewritten(path, _set(place, {})))
     assert f"{place.rpartition('/')[2]} is nothing that a file may set" in refusal
+
+
+def test_a_file_does_not_choose_the_library_of_data_frames(estimators, path):
+    estimators["classifier"].save(path)
+    forged = rewritten(path, _set("fitted/_sklearn_output_config", {"transform": "polars"}))
+    assert not hasattr(sklofi.load(forged), "_sklearn_output_config")
+    estimators["svc-probability"].save(path)
+    place = "fitted/_calibrated/value/_sklearn_output_config"
+    assert "is nothing that a file may set" in refused(rewritten(path, _set(place, {})))
+
+
+def test_members_that_are_loaded_share_what_a_file_says_once(path):
+    shutil.copy(DATA / f"format-{FORMAT}" / "classifier-members.safetensors", path)
+    members = sklofi.load(path).members_
+    assert len(members) > 1
+    assert len({id(member._made_with) for member in members}) == 1
+    names = {f"q{i}": 0 for i in range(1000)}
+    refusal = refused(rewritten(path, lambda description: description["fitted"].update(names)))
+    assert "attributes are more than a LoFIClassifier has" in refusal
 
 
 def test_forged_files_open_nothing_when_they_are_fitted_again(tmp_path):

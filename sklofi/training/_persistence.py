@@ -114,7 +114,7 @@ class SavedNetwork(Ensemble, SavedEstimator):
             self._members = [self._make_member(member["random_state"]) for member in saved]
             made_with = {**vars(self).get("_made_with", {}), "n_members": 1, "counts": False}
             for member, net in zip(self._members, restored, strict=True):
-                member.net_, member._made_with = net, dict(made_with)
+                member.net_, member._made_with = net, made_with
             self._share_with_members()
 
     def _check_net_state(self, net: dict[str, Any]) -> None:

@@ -56,6 +56,7 @@ def added(folder):
         *(("device", "hpu"), ("device", "meta"), ("device", ["cpu"])),
         *(("_parameter_constraints", {}), ("_network", folder), ("fit", folder)),
         *(("_metadata_request", folder), ("_skl_callbacks", [folder]), ("net_", folder)),
+        *(("_sklearn_output_config", {"transform": "polars"}), ("_parent_callback_ctx", 1)),
         *(("estimator", {"!": "LogisticRegression", "value": {"n_jobs": 2, "memory": folder}}),),
         *(("kernel", {"!": "WLVectorizer", "value": {"memory": folder, "n_iter": 1}}),),
         *(("kernel_", folder), ("vectorizer_", folder), ("random_state", folder)),
@@ -380,6 +381,11 @@ def deep(description, arrays, n_bytes):
     description["fitted"]["extra_"] = nested
 
 
+def many_attributes(description, arrays, n_bytes):
+    """The members of an ensemble have all of them, too."""
+    description["fitted"] |= {f"q{i:x}": 0 for i in range(n_bytes // 12)}
+
+
 def long_names(description, arrays, n_bytes):
     description["class"] = "x" * n_bytes
 
@@ -415,5 +421,6 @@ FORGERIES = {
     "offsets that overflow": ("svc-walks", offsets_that_overflow),
     "columns without end": ("svc", columns_without_end),
     "nested lists": ("vectorizer", deep),
+    "many attributes": ("classifier-members", many_attributes),
     "a long name": ("vectorizer", long_names),
 }
