@@ -23,6 +23,10 @@ SUFFIX = ".graphml"
 # networkx takes about a hundred bytes for each byte of a file.
 LARGEST_FILE = 2**28
 
+# Names of elements and attributes are read with the address of their namespace before them. All
+# of them together may have so many characters for each byte of the file.
+CHARACTERS_PER_BYTE = 16
+
 T = TypeVar("T")
 
 
@@ -67,16 +71,24 @@ def name_files(convert: Callable[[list[nx.Graph]], T], graphs: list[nx.Graph], f
 
 
 def _check_harmless(path: Path, content: bytes) -> None:
-    """Check that a file is XML without a document type."""
+    """Check that a file is XML without a document type, and no namespace has a long address."""
     parser = expat.ParserCreate()
     has_type = False
+    n_names = longest_address = 0
 
     def note(*_: Any) -> None:
         nonlocal has_type
         has_type = True
         raise ValueError("document type")
 
+    def measure(_: str, attributes: dict[str, str]) -> None:
+        nonlocal n_names, longest_address
+        n_names += 1 + sum(":" in name for name in attributes)
+        addresses = [text for name, text in attributes.items() if name.startswith("xmlns")]
+        longest_address = max(longest_address, *map(len, addresses), 0)
+
     parser.StartDoctypeDeclHandler = note
+    parser.StartElementHandler = measure
     error = attempt(parser.Parse, content, True)
     if has_type:
         raise ValueError(
@@ -85,6 +97,11 @@ def _check_harmless(path: Path, content: bytes) -> None:
         )
     if isinstance(error, Exception):
         raise ValueError(f"{path} is not XML ({shorten(error)}).")
+    if n_names * longest_address > CHARACTERS_PER_BYTE * len(content):
+        raise ValueError(
+            f"{path} has only {len(content):,} bytes, but {n_names:,} names of a namespace whose"
+            f" address has {longest_address:,} characters, which each of them would repeat."
+        )
 
 
 def _parse(content: bytes) -> list[nx.Graph]:

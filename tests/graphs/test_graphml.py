@@ -71,6 +71,22 @@ def test_hostile_files_are_refused_by_their_name(content, match, tmp_path):
         GraphSet.from_graphml(tmp_path)
 
 
+def test_long_addresses_of_namespaces_are_not_repeated_for_every_name(tmp_path):
+    """networkx reads <a:x/> as the address and x, so that a small file would take gigabytes."""
+
+    def write(address, n_names):
+        names = "".join(f"<a:x{i}/>" for i in range(n_names))
+        text = HEAD + GRAPH.format(NODE + names)
+        text = text.replace("<graphml", f'<graphml xmlns:a="{address}"')
+        (tmp_path / "a.graphml").write_text(text)
+
+    write("u" * 10_000, 200)
+    with pytest.raises(ValueError, match=r"a.graphml has only .* 20\d names .* has 10,000 charac"):
+        GraphSet.from_graphml(tmp_path)
+    write("http://example.org/what-an-editor-adds", 200)
+    assert GraphSet.from_graphml(tmp_path).n_nodes == 1
+
+
 def test_files_that_are_too_large_are_refused_before_they_are_read(tmp_path, monkeypatch):
     monkeypatch.setattr(_graphml, "LARGEST_FILE", 10)
     (tmp_path / "a.graphml").write_text(" " * 11)
