@@ -17,9 +17,9 @@ from sklofi._messages import shorten, show
 # A table of more characters is refused.
 LARGEST_TABLE = 2**31
 
-# A packed table of more characters than this may have so many for each byte of its file, and so
-# many cells for each character: rows that end early are filled up. Lists of texts take a hundred
-# bytes for a character. Tables of MoleculeNet have at most 8 characters for each byte.
+# A table of more characters, or cells, than this may have so many for each byte of its file, which
+# may be packed: rows that end early are filled up. So a table takes at most 4,000 bytes for each
+# byte of a packed file. Those of MoleculeNet have at most 8 characters for each byte.
 SMALL_TABLE = 2**20
 MOST_CHARACTERS = 32
 MOST_CELLS = 32
@@ -77,7 +77,7 @@ def read_table(path: str | os.PathLike[str], *, name: str | None = None) -> Tabl
         If it is no table, in a sentence that names the line.
     """
     name = Path(path).name if name is None else name
-    text = _read_text(path, name)
+    text, n_bytes = _read_text(path, name)
     first = text.split("\n", 1)[0]
     delimiter = next((mark for mark in ",\t;" if mark in first), ",")
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
@@ -92,9 +92,9 @@ def read_table(path: str | os.PathLike[str], *, name: str | None = None) -> Tabl
     if not rows:
         raise ValueError(f"{name} is empty. It should have a line with the names of columns.")
     columns = [name.strip() for name in rows[0]]
-    if len(rows) * len(columns) > max(SMALL_TABLE, MOST_CELLS * len(text)):
+    if len(rows) * len(columns) > max(SMALL_TABLE, MOST_CELLS * n_bytes):
         raise ValueError(
-            f"{name} has {len(text):,} characters, but {len(rows):,} rows of {len(columns):,}"
+            f"{name} has {n_bytes:,} bytes, but {len(rows):,} rows of {len(columns):,}"
             " columns, of which most end early. Leave out the columns that are empty."
         )
     for row, line in zip(rows, lines, strict=True):
@@ -107,23 +107,26 @@ def read_table(path: str | os.PathLike[str], *, name: str | None = None) -> Tabl
     return Table(name, columns, rows[1:], lines[1:])
 
 
-def _read_text(path: str | os.PathLike[str], name: str) -> str:
+def _read_text(path: str | os.PathLike[str], name: str) -> tuple[str, int]:
+    """Return the text of a file, and the bytes of the file, which may be packed."""
     is_packed = name.lower().endswith(".gz")
     try:
+        n_bytes = os.stat(path).st_size  # 0 of what is no file, such as a pipe
+        most = min(LARGEST_TABLE, max(SMALL_TABLE, MOST_CHARACTERS * n_bytes))
         with gzip.open(path, "rb") if is_packed else open(path, "rb") as file:
-            most = LARGEST_TABLE
-            if is_packed:
-                n_packed = os.stat(path).st_size
-                most = min(most, max(SMALL_TABLE, MOST_CHARACTERS * n_packed))
-            content = file.read(most + 1)
-        if len(content) > most:
-            if most == LARGEST_TABLE:
-                raise ValueError(f"{name} has more than {most:,} bytes.")
+            # Not more than there may be: read asks for so much memory.
+            most_read = most if is_packed else min(n_bytes or LARGEST_TABLE, LARGEST_TABLE)
+            content = file.read(most_read + 1)
+        if is_packed and len(content) > most < LARGEST_TABLE:
             raise ValueError(
-                f"{name} has {n_packed:,} bytes, but unpacked more than {most:,}. More than"
+                f"{name} has {n_bytes:,} bytes, but unpacked more than {most:,}. More than"
                 f" {MOST_CHARACTERS} times as many are not read. If you trust it, unpack it."
             )
-        return content.decode("utf-8-sig")
+        if len(content) > LARGEST_TABLE:
+            raise ValueError(f"{name} has more than {LARGEST_TABLE:,} bytes.")
+        if not is_packed:
+            n_bytes = len(content)
+        return content.decode("utf-8-sig"), n_bytes
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise ValueError(f"{name} is not a whole gzip file ({error}).") from error
     except UnicodeDecodeError as error:

@@ -1,6 +1,7 @@
 import gzip
 import math
 
+import numpy as np
 import pytest
 
 from sklofi._tables import is_missing, numbers_of, read_table, to_number
@@ -60,6 +61,12 @@ def test_small_files_do_not_become_large_tables(tmp_path):
     with pytest.raises(ValueError, match=r"^table.csv.gz has [\d,]+ bytes, but unpacked more than"):
         read_table(packed)
     assert len(read_table(write(tmp_path, text[:400_000])).rows) == 99_999
+    # Both at once: many characters for each byte, and many cells for each character.
+    noise = np.random.default_rng(0).integers(97, 123, 20_000, dtype=np.uint8).tobytes()
+    text = b"a" + b"," * 62 + b"\n" + noise + b"\n" + b"1\n" * 100_000
+    packed = write(tmp_path, gzip.compress(text, mtime=0), "table.csv.gz")
+    with pytest.raises(ValueError, match=r"bytes, but 100,002 rows of 63 columns, of which most"):
+        read_table(packed)
 
 
 def test_columns_are_named_in_errors(tmp_path):

@@ -19,6 +19,7 @@ from sklearn.utils.validation import has_fit_parameter
 from sklofi._command._estimators import make_estimator
 from sklofi._command._samples import Samples, Target, name_problems, read_samples, read_target
 from sklofi._load import load
+from sklofi._messages import shorten
 from sklofi.comparison import compare
 from sklofi.graphs._input import read_if_molecules
 
@@ -187,7 +188,8 @@ def _describe(samples: Samples, target: Target, arguments: Namespace) -> None:
     used = f"{n_used:,}" if n_used == n_all else f"{n_used:,} of {n_all:,}"
     classes, sizes = np.unique(target.y, return_counts=True)
     if target.is_classification:
-        shown = [f"{name}: {size:,}" for name, size in zip(classes[:5], sizes[:5], strict=True)]
+        names = map(shorten, classes[:5])
+        shown = [f"{name}: {size:,}" for name, size in zip(names, sizes[:5], strict=True)]
         figures = f"{len(classes)} classes ({', '.join(shown)}{', ...' * (len(classes) > 5)})"
     else:
         figures = f"numbers from {target.y.min():.4g} to {target.y.max():.4g}"

@@ -219,13 +219,14 @@ def read_target(samples: Samples, arguments: Namespace) -> Target:
     )
     if len(rows) == 0:
         raise ValueError(f"None of the {samples.what} can be used.")
-    texts = np.array([cells[row].strip() for row in rows])
+    # As objects: an array of texts takes as much memory for each as for the longest.
+    texts = np.array([cells[row].strip() for row in rows], dtype=object)
     values, is_classification = _interpret(texts, are_numbers, arguments.task)
     groups = None
     if arguments.scaffold:
         groups = scaffold_groups(samples.texts(rows))
     elif group_cells is not None:
-        groups = np.array([group_cells[row].strip() for row in rows])
+        groups = np.array([group_cells[row].strip() for row in rows], dtype=object)
     return Target(rows, values, groups, is_classification)
 
 
@@ -281,7 +282,7 @@ def _are_numbers(cells: list[str], problems: dict[int, str], arguments: Namespac
 
 
 def _interpret(
-    texts: NDArray[np.str_], are_numbers: bool, task: str | None
+    texts: NDArray[np.object_], are_numbers: bool, task: str | None
 ) -> tuple[NDArray[Any], bool]:
     """Return targets as classes or as numbers, and whether they are classes."""
     if not are_numbers:

@@ -3,6 +3,7 @@
 import csv
 import subprocess
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -207,6 +208,20 @@ def test_classes_are_as_they_are_written(tmp_path, capsys):
     rows = read_rows(capsys.readouterr().out)
     assert [row["has oxygen"] for row in rows] == names
     assert {"probability_no", "probability_yes"} <= set(rows[0])
+
+
+@pytest.mark.filterwarnings("ignore:The least populated class")
+def test_a_long_name_of_a_class_or_group_is_kept_once(tmp_path, capsys):
+    names = ["yes" if y else "no" for y in HAS_OXYGEN]
+    names[0] = "x" * 100_000
+    path = write_table(tmp_path / "x.csv", ["smiles", "y"], zip(SMILES, names, strict=True))
+    tracemalloc.start()
+    arguments = ["--target", "y", "--groups", "y", "--estimators", "constant", "--folds", "2"]
+    main(["compare", path, *arguments, "--quiet"])
+    assert tracemalloc.get_traced_memory()[1] < 4 * len(SMILES) * 100_000
+    tracemalloc.stop()
+    main(["compare", path, "--target", "y", "--estimators", "constant", "--folds", "2"])
+    assert max(map(len, capsys.readouterr().err.splitlines())) < 1000
 
 
 @pytest.mark.parametrize(
