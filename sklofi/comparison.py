@@ -220,6 +220,8 @@ def compare(
     folds = _make_folds(cv, X, y, groups, strata, random_state)
     if not folds:
         raise ValueError("There are no folds to compare on: cv is empty.")
+    if np.asarray(y).dtype in (np.float16, np.float32):  # in which some scores would be computed
+        y = y.astype(np.float64) if hasattr(y, "astype") else np.asarray(y, dtype=np.float64)
     scorers = {
         name: {metric: _make_scorer(estimator, score) for metric, score in scorings.items()}
         for name, estimator in estimators.items()

@@ -331,6 +331,21 @@ def test_graphs_whose_target_has_another_unit_are_compared_alike():
         assert changed == pytest.approx(expected, rel=0.01)  # libsvm has a tolerance
 
 
+@pytest.mark.parametrize("form", [np.asarray, list, pd.Series])
+def test_targets_of_32_bits_are_compared_in_64(form):
+    """In 32 bits squares of small errors would be zero, if an estimator predicts such numbers."""
+    graphs, y = load_graph_atlas(target="spectral_radius")
+    estimators = {"wl": GraphKernelSVR(n_iter=1), "mean": DummyRegressor()}
+    means, verdicts = [], []
+    for unit in (1, 1e-28):
+        numbers = (y[::9] * unit).astype(np.float32)
+        comparison = compare(estimators, graphs[::9], form(numbers), cv=3)
+        means.append(comparison.means()["mean"])
+        verdicts.append(comparison.rows()[1]["verdict"])
+    assert means[1] == pytest.approx(means[0], rel=1e-4)
+    assert verdicts[0] == verdicts[1] and verdicts[0].startswith("worse")
+
+
 def test_mistakes_may_cost_euros_or_cents(motifs):
     """A cost in whole numbers looks like an accuracy, and so do errors of whole numbers."""
 
