@@ -179,8 +179,8 @@ def _check_values(net: NeuralNet, callback: Callback, state: dict[str, Any]) -> 
 
 def _check_texts(name: str, callback: Callback, state: dict[str, Any]) -> None:
     """Check that a file gives a callback no text but its own: it might name a file to write."""
-    own = {*_texts(callback_state(name, callback))}
-    for text in _texts(state):
+    own = {*_texts([*callback_state(name, callback).values()])}
+    for text in _texts([*state.values()]):
         if text not in own:
             raise ValueError(
                 f"the callback {name!r} does not have the text {shorten(text)}, which might name a"
@@ -189,11 +189,11 @@ def _check_texts(name: str, callback: Callback, state: dict[str, Any]) -> None:
 
 
 def _texts(value: Any) -> Iterator[str | bytes]:
-    """Iterate over the texts in a value; names of its items are none."""
+    """Iterate over the texts in a value, also those that are keys."""
     if isinstance(value, str | bytes):
         yield value
     elif isinstance(value, dict):
-        yield from _texts([*value.values()])
+        yield from _texts([*value, *value.values()])
     elif isinstance(value, list | tuple | set | frozenset):
         for item in value:
             yield from _texts(item)

@@ -370,11 +370,13 @@ def test_a_checkpoint_names_no_file_that_a_callback_does_not_know(motifs, path, 
     copy, bait = path.read_bytes(), tmp_path / "bait"
     assert_array_equal(fit().predict_proba(motifs[0]), whole.predict_proba(motifs[0]))
     assert (tmp_path / "log.txt").read_text() == "." * len(whole.history_)
-    path.write_bytes(copy)
-    forged(path, lambda state: state["callbacks"]["Log"].update(files_=[str(bait)]))
-    with pytest.raises(ValueError, match=r"'Log' does not have the text .*, which might name a"):
-        fit()
-    assert not bait.exists()
+    as_keys = {"!": "dict", "value": [[str(bait), 0]]}
+    for files in ([str(bait)], {str(bait): 0}, as_keys):
+        path.write_bytes(copy)
+        forged(path, lambda state, files=files: state["callbacks"]["Log"].update(files_=files))
+        with pytest.raises(ValueError, match=r"'Log' does not have the text .*, which might name"):
+            fit()
+        assert not bait.exists()
 
 
 @pytest.mark.parametrize(
