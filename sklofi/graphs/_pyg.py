@@ -358,12 +358,28 @@ def _warn_of_unread(columns: _Columns, read: set[Hashable | None], labels: Numbe
     """Warn of numbers on edges that differ and are not used."""
     if EDGE_WEIGHT not in read and columns.differ(EDGE_WEIGHT):
         warn_of_weight(EDGE_WEIGHT, f"Pass edge_weight={EDGE_WEIGHT!r} to use it", stacklevel=5)
-    is_unlabeled = DEFAULT_EDGE_LABEL in read and labels is NO_LABELS
-    if is_unlabeled and EDGE_ARRAY not in read and columns.differ(EDGE_ARRAY):
+    if DEFAULT_EDGE_LABEL in read and EDGE_ARRAY not in read:
+        _warn_of_numbers(columns, labels, stacklevel=5)
+
+
+def warn_of_edge_numbers(graphs: list[Any], read: set[Hashable | None]) -> None:
+    """Warn of numbers in `edge_attr` that differ, for an estimator that reads no edge labels.
+
+    `read` has the names of the attributes that it does read.
+    """
+    if EDGE_ARRAY in read:
+        return
+    columns = _Columns(graphs, ())
+    labels, _ = _read_edge_labels(columns, DEFAULT_EDGE_LABEL, set())
+    _warn_of_numbers(columns, labels, stacklevel=6)
+
+
+def _warn_of_numbers(columns: _Columns, labels: Numbered, stacklevel: int) -> None:
+    if labels is NO_LABELS and columns.differ(EDGE_ARRAY):
         warnings.warn(
             f"The edges of X differ in {EDGE_ARRAY!r}, whose numbers are no categories and are not"
             f" used. Pass edge_features={EDGE_ARRAY!r} or edge_weight={EDGE_ARRAY!r} to use them,"
             " or edge_label=None to ignore them.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=stacklevel,
         )

@@ -14,7 +14,9 @@ from sklofi.graphs._edge_attributes import edges_differ
 from sklofi.graphs._graph_set import GraphSet
 from sklofi.graphs._input import as_graph_set, find_reader
 from sklofi.graphs._labels import DEFAULT_EDGE_LABEL
+from sklofi.graphs._lists import as_list
 from sklofi.graphs._networkx import check_graph_list, read_networkx, warn_of_weights
+from sklofi.graphs._pyg import read_pyg, warn_of_edge_numbers
 
 # Labels are taken for names if there are at least so many nodes, and if more than this share
 # of them has a label of its own.
@@ -61,6 +63,8 @@ def warn_of_training(
         Whether the estimator uses features of graphs as a whole.
     """
     if not isinstance(X, GraphSet) and find_reader(X) is not read_networkx:
+        if find_reader(X) is read_pyg and uses_edge_labels is False:
+            warn_of_edge_numbers(as_list(X), {graphs.edge_weight, graphs.edge_features})
         # As a set that holds labels of edges, too. Its reader has warned of weights.
         X = as_graph_set(X, None, None, DEFAULT_EDGE_LABEL) if uses_edge_labels is False else graphs
     if uses_edge_labels is False:

@@ -1,3 +1,5 @@
+import warnings
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from sklearn.base import clone
 from torch_geometric.data import Batch, Data, InMemoryDataset
 
 from sklofi import FingerprintClassifier, GraphKernelSVC, GraphSet, LoFIClassifier, LoFIRegressor
-from sklofi.baselines import GINClassifier
+from sklofi.baselines import GCNClassifier, GINClassifier
 
 ORDER = {"a": 1, "b": 2, "c": 3}
 NAMES = {
@@ -325,6 +327,17 @@ def test_what_is_not_used_is_named():
     bonded = [data(torch.tensor([1, 2, 1]), edge_attr=torch.tensor([1, 1, 2, 2]))] * 4
     with pytest.warns(UserWarning, match="does not use edge labels, .* differ .*edge_attr"):
         GraphKernelSVC(kernel="shortest-path").fit(bonded, [0, 1, 0, 1])
+    # Also by estimators that read no labels of edges, once, and not by those that use the numbers.
+    lists = [data(torch.tensor([1, 2, 1]), edge_attr=torch.rand(4)) for _ in range(4)]
+    for estimator in (GCNClassifier(max_epochs=1), GraphKernelSVC(kernel="shortest-path")):
+        with pytest.warns(UserWarning, match="The edges of X differ in 'edge_attr'") as seen:
+            estimator.fit(lists, [0, 1, 0, 1])
+        assert len(seen) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        weighted = GCNClassifier(max_epochs=1, edge_weight="edge_attr")
+        weighted.fit(lists, [0, 1, 0, 1])
+        LoFIClassifier(max_epochs=1, edge_label=None).fit(lists, [0, 1, 0, 1])
 
 
 @always_the_same
