@@ -98,7 +98,8 @@ def integrate(
         total: Floats = np.bincount(steps.path, steps.missed)  # type: ignore[assignment]
         spread = np.sqrt(np.bincount(steps.path, steps.missed**2))
         size = np.add.reduceat(np.abs(components[:, 0]), points.offsets[:-1])
-        allowed = tol * np.maximum(size, np.finfo(size.dtype).tiny)  # also where tol is infinite
+        with np.errstate(under="ignore"):  # also where the user lets numpy raise errors
+            allowed = tol * np.maximum(size, np.finfo(size.dtype).tiny)  # tol may be infinite
         rounding = ROUNDING * eps * points.largest_values()
         allowed += rounding
         is_reached = np.maximum(np.abs(total), spread) <= allowed

@@ -237,3 +237,12 @@ def test_edges_that_explain_nothing_are_said_to(bonded):
         result = edge_attribution(classifier, graphs[:3])
     assert record[0].filename == __file__
     assert not np.concatenate(result.attributions).any()
+
+
+def test_graphs_without_edges_are_explained_where_numpy_raises_errors():
+    graphs = [nx.path_graph(2 + i % 3) for i in range(12)] + [nx.empty_graph(2)]
+    classifier = LoFIClassifier(max_epochs=2, n_members=1, counts=False, random_state=0)
+    classifier.fit(graphs, [0, 1] * 6 + [0])
+    with np.errstate(all="raise"):
+        attributions = edge_attribution(classifier, graphs).attributions
+    assert [len(values) for values in attributions] == [graph.size() for graph in graphs]
