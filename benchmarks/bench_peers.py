@@ -326,7 +326,7 @@ def check_equal(method: str, data: list[Any], n_outputs: int, sizes: dict[str, i
     gradients[0] = rename(gradients[0])
     assert gradients[0].keys() == gradients[1].keys()
     for name, gradient in gradients[1].items():
-        torch.testing.assert_close(gradients[0][name], gradient, msg=lambda m: f"{method}: {m}")  # noqa: B023
+        torch.testing.assert_close(gradients[0][name], gradient, msg=lambda m: f"{method}: {m}")
 
 
 def plain_trainer(method: str, data: list[Any], n_outputs: int, sizes: dict[str, int], lr: float):
