@@ -302,25 +302,28 @@ class CountMatrix:
         counts = self.counts * factors[self.columns]
         return CountMatrix(self.offsets, self.columns, counts)
 
-    def scale(self, factors: Tensor) -> CountMatrix:
-        """Return a square matrix with a factor for each row, and the same for each column.
-
-        Parameters
-        ----------
-        factors : Tensor of shape (n_rows,)
-            The factors.
+    def normalize(self) -> CountMatrix:
+        r"""Divide the entries of a square matrix by the roots of two sums.
 
         Returns
         -------
-        scaled : CountMatrix
-            The scaled matrix.
+        normalized : CountMatrix
+            The matrix with :math:`a_{ij} / \sqrt{d_i d_j}` in place of :math:`a_{ij}`, where
+            :math:`d_i` is the sum of row :math:`i`.
         """
-        counts = factors[self.rows()] * self.counts * factors[self.columns]
-        transposed = None if self.transposed is None else self.transposed.scale(factors)
-        return replace(self, counts=counts, transposed=transposed)
+        rows = self.rows()
+        total = self.counts.new_zeros(len(self)).index_add(0, rows, self.counts)
+        scale = total.masked_fill(total == 0, torch.inf).rsqrt()
+        columns = scale.index_select(0, self.columns)
+        normalized = replace(self, counts=scale.index_select(0, rows) * self.counts * columns)
+        if self.transposed is None:
+            return normalized
+        counts = self.transposed.counts * scale.index_select(0, self.transposed.rows())
+        counts = counts * scale.index_select(0, self.transposed.columns)
+        return replace(normalized, transposed=replace(self.transposed, counts=counts))
 
     def average(self) -> CountMatrix:
-        """Return the matrix whose rows are divided by their sums.
+        """Divide the entries by the sums of their rows.
 
         Returns
         -------
@@ -328,15 +331,18 @@ class CountMatrix:
             The matrix; its product with a dense matrix has means of rows in place of sums, and
             zeros in place of means of nothing.
         """
-        total = self.row_sums()
+        rows = self.rows()
+        total = self.counts.new_zeros(len(self)).index_add(0, rows, self.counts)
         total = torch.where(total == 0, 1, total)
         # Divided first: a large count beside others is about one, and no product overflows.
-        means = replace(self, counts=self.counts / total[self.rows()], is_symmetric=False)
+        counts = self.counts / total.index_select(0, rows)
         transposed = self if self.is_symmetric else self.transposed
         if transposed is not None:
-            counts = transposed.counts / total[transposed.columns]
-            transposed = replace(transposed, counts=counts, transposed=None, is_symmetric=False)
-        return replace(means, transposed=transposed)
+            of_column = total.index_select(0, transposed.columns)
+            transposed = CountMatrix(
+                transposed.offsets, transposed.columns, transposed.counts / of_column
+            )
+        return CountMatrix(self.offsets, self.columns, counts, transposed)
 
     def without_diagonal(self) -> CountMatrix:
         """Return a square matrix without the entries of its diagonal.

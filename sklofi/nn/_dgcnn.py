@@ -176,8 +176,11 @@ def sorted_nodes(x: Tensor, graph: Tensor) -> Tensor:
         order = torch.arange(len(x), device=x.device)
         for key in (*-x[:, -n_keys:].T, graph):  # stable sorts, the most important one last
             order = order[key[order].argsort(stable=True)]
-        equal = x[order[1:]] == x[order[:-1]]
-        tied = equal[:, -n_keys:].all(1) & (graph[order[1:]] == graph[order[:-1]])
-        if n_keys >= x.shape[1] or equal[tied].all():
+        if n_keys >= x.shape[1]:
+            return order
+        keys, graphs = x[order, -n_keys:], graph[order]
+        tied = (keys[1:] == keys[:-1]).all(1) & (graphs[1:] == graphs[:-1])
+        first = tied.nonzero().squeeze(1)
+        if torch.equal(x[order[first]], x[order[first + 1]]):
             return order
         n_keys *= 2

@@ -44,9 +44,7 @@ def normalized_adjacency(graphs: FlatGraphs) -> CountMatrix:
         is_loop = source == target
         weights = graphs.edge_weight[is_loop]
         loops = loops.to(weights.dtype).index_put((source[is_loop],), weights)
-    matrix = graphs.adjacency.without_diagonal().add_diagonal(loops)
-    degrees = matrix.row_sums()
-    return matrix.scale(degrees.masked_fill(degrees == 0, torch.inf).rsqrt())
+    return graphs.adjacency.without_diagonal().add_diagonal(loops).normalize()
 
 
 class GCNLayer(nn.Module):

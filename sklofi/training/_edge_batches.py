@@ -82,6 +82,8 @@ class EdgeDataset(GraphDataset):
             edge_encoder.check(graphs, parameters["handle_unknown"], parameters["owner"])
             self._edge_features = edge_encoder.features()
             self._edge_kinds = edge_encoder.kinds(graphs)
+            n_used = int(self._edge_kinds.max(initial=0)) + 1
+            self._edge_features = self._edge_features[:n_used]  # the last kind is seldom there
         self.edge_encoder = edge_encoder
         self._edge_weights = None
         if uses_edge_weights and graphs.edge_weights is not None:

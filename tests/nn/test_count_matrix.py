@@ -77,11 +77,13 @@ def test_entries_may_come_in_any_order():
     assert_matrix(nothing, torch.zeros(3, 2).double())
 
 
-def test_square_matrices_are_scaled_averaged_and_given_other_diagonals():
+def test_square_matrices_are_normalized_averaged_and_given_other_diagonals():
     matrix, dense = random_entries()
     factors = torch.arange(1.0, 7).double()
-    assert_matrix(matrix.scale(factors), factors[:, None] * dense * factors)
     totals = dense.sum(1, keepdim=True)
+    assert (totals == 0).any()
+    roots = torch.where(totals == 0, 0, totals**-0.5)
+    assert_matrix(matrix.normalize(), roots * dense * roots.T)
     assert_matrix(matrix.average(), dense / torch.where(totals == 0, 1, totals))
     off_diagonal = dense - torch.diag(dense.diagonal())
     assert (dense.diagonal() > 0).any()
@@ -100,10 +102,11 @@ def test_symmetric_matrices_are_their_own_transposes():
     assert symmetric.transpose() is symmetric and symmetric.with_transpose(6) is symmetric
     factors = torch.arange(1.0, 7).double()
     assert_matrix(symmetric, dense)
-    assert_matrix(symmetric.scale(factors), factors[:, None] * dense * factors)
     assert_matrix(symmetric.double().add_diagonal(factors), dense + torch.diag(factors))
     assert_matrix(symmetric.without_diagonal(), dense - torch.diag(dense.diagonal()))
     totals = dense.sum(1, keepdim=True)
+    roots = torch.where(totals == 0, 0, totals**-0.5)
+    assert_matrix(symmetric.normalize(), roots * dense * roots.T)
     assert_matrix(symmetric.average(), dense / torch.where(totals == 0, 1, totals))
     assert symmetric.to("cpu").is_symmetric
 
@@ -115,7 +118,7 @@ def test_products_have_gradients_with_respect_to_counts():
 
     def product(x, entries):
         matrix = CountMatrix.from_entries(rows, columns, entries, 6).with_transpose(6)
-        return matrix.average() @ torch.tanh(matrix @ x)
+        return matrix.average() @ torch.tanh(matrix.normalize() @ x)
 
     assert torch.autograd.gradcheck(product, (x, entries))
     assert torch.autograd.gradgradcheck(product, (x, entries))
