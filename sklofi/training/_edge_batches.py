@@ -128,10 +128,11 @@ class EdgeDataset(GraphDataset):
             self.graph_features_of(rows),
         )
         # Edges are sorted by receivers already.
+        ones = torch.from_numpy(np.ones(len(senders), dtype=np.float32))
         matrix = CountMatrix(
             torch.from_numpy(offsets_of(degrees).astype(np.int32)),
             torch.from_numpy(senders.astype(np.int32)),
-            torch.ones(len(senders)) if edge_weight is None else edge_weight,
+            ones if edge_weight is None else edge_weight,
             is_symmetric=self._is_symmetric,
         )
         flat.matrices["links" if edge_weight is None else "adjacency"] = matrix
