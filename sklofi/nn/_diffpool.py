@@ -177,7 +177,7 @@ class DiffPool(FlatNetwork):
     def embed(self, graphs: FlatGraphs, generator: torch.Generator | None = None) -> Tensor:
         return self.levels(graphs)[0]
 
-    def node_edges(self, graphs: FlatGraphs) -> CountMatrix | Tensor:
+    def _node_edges(self, graphs: FlatGraphs) -> CountMatrix | Tensor:
         """Return what layers over nodes are given: a matrix, or edges to find maxima along."""
         if self.aggregation == "max":
             return graphs.edge_index
@@ -199,7 +199,7 @@ class DiffPool(FlatNetwork):
         penalty : Tensor of shape ()
             The penalty, which is 0 unless in training.
         """
-        adjacency: Any = self.node_edges(graphs)
+        adjacency: Any = self._node_edges(graphs)
         weight = graphs.node_weight()
         z = self.describers[0](graphs.x, adjacency, weight)  # (n_nodes, n_described)
         vectors, penalty = [pool(z, graphs, self.pooling)], z.new_zeros(())

@@ -187,10 +187,10 @@ class ECC(StackedNetwork):
         is_mixed = len(features) > self.n_edge_hidden + 1
         edges: CountMatrix | Tensor = graphs.edge_index
         if self.aggregation != "max" and not is_mixed:
-            edges = self.messages(graphs, kinds, len(features))
+            edges = self._messages(graphs, kinds, len(features))
         return edges, features, kinds, graphs.node_weight()
 
-    def messages(self, graphs: FlatGraphs, kinds: Tensor, n_kinds: int) -> CountMatrix:
+    def _messages(self, graphs: FlatGraphs, kinds: Tensor, n_kinds: int) -> CountMatrix:
         """Return the matrix, of shape (n_nodes, n_nodes * n_kinds), that sums or averages."""
         source, target = graphs.edge_index
         ones = graphs.x.new_ones(len(kinds))

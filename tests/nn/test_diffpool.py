@@ -112,7 +112,7 @@ def test_layers_over_nodes_equal_those_of_pytorch_geometric(how):
     published.load_state_dict(layer.state_dict())
     assert_equal_values_and_gradients(
         layer,
-        layer(graphs.x, network.node_edges(graphs)),
+        layer(graphs.x, network._node_edges(graphs)),
         layer_outputs(published, layer, graphs.x, graphs.edge_index),
     )
 
