@@ -54,9 +54,7 @@ ARROWS = {
 }
 KNOW_NETWORKX = {"graphs", "datasets", "testing"}
 KNOW_TORCH = {"nn", "training", "_lofi", "baselines", "inspection"}
-KNOW_TORCH_GEOMETRIC = {
-    *("nn/_pyg", "nn/_message_passing", "nn/_gin", "nn/_dgcnn", "nn/_diffpool"),
-}
+KNOW_TORCH_GEOMETRIC = {"nn/_pyg", "nn/_message_passing"}
 
 MODULES = sorted(path.relative_to(PACKAGE).with_suffix("") for path in PACKAGE.rglob("*.py"))
 MODULES = [module.as_posix() for module in MODULES]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -51,14 +51,26 @@ def refuse_second_derivatives() -> None:
 
 class _Product(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, matrix: CountMatrix, x: Tensor) -> Tensor:
+    def forward(ctx: Any, matrix: CountMatrix, x: Tensor, counts: Tensor) -> Tensor:
         ctx.matrix = matrix
+        if ctx.needs_input_grad[2]:
+            ctx.save_for_backward(x)
         return matrix.sum_rows(x)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[None, Tensor]:
-        refuse_second_derivatives()
-        return None, ctx.matrix.sum_rows_backward(gradient)
+    def backward(ctx: Any, gradient: Tensor) -> tuple[None, Tensor | None, Tensor | None]:
+        matrix, of_x, of_counts = ctx.matrix, None, None
+        if ctx.needs_input_grad[1]:
+            # Autograd records a backward only for create_graph=True.
+            is_recorded = torch.is_grad_enabled()
+            of_x = (
+                matrix.transpose() @ gradient if is_recorded else matrix.sum_rows_backward(gradient)
+            )
+        if ctx.needs_input_grad[2]:
+            (x,) = ctx.saved_tensors
+            of_counts = (gradient[matrix.rows()] * x[matrix.columns]).sum(1)
+            of_counts = of_counts.to(matrix.counts.dtype)
+        return None, of_x, of_counts
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +95,9 @@ class CountMatrix:
     transposed : CountMatrix, default=None
         The same matrix, transposed; only gradients need it.
 
+    is_symmetric : bool, default=False
+        Whether the matrix is its own transpose, so that gradients need no other.
+
     Examples
     --------
     >>> import scipy.sparse as sp
@@ -98,6 +113,7 @@ class CountMatrix:
     columns: Tensor
     counts: Tensor
     transposed: CountMatrix | None = None
+    is_symmetric: bool = False
 
     @classmethod
     def from_scipy(cls, matrix: Any) -> CountMatrix:
@@ -124,12 +140,78 @@ class CountMatrix:
 
         return convert(matrix.tocsr(), convert(matrix.T.tocsr()))
 
+    @classmethod
+    def from_entries(
+        cls, rows: Tensor, columns: Tensor, counts: Tensor, n_rows: int
+    ) -> CountMatrix:
+        """Sort entries that come in any order.
+
+        Parameters
+        ----------
+        rows, columns : Tensor of shape (n_entries,)
+            Row and column of each entry. Several entries may be at the same place.
+
+        counts : Tensor of shape (n_entries,)
+            The entries.
+
+        n_rows : int
+            Number of rows.
+
+        Returns
+        -------
+        matrix : CountMatrix
+            The matrix, without its transpose. Entries of a row keep their order.
+        """
+        order = rows.argsort(stable=True)
+        offsets = F.pad(torch.bincount(rows, minlength=n_rows).cumsum(0), (1, 0))
+        # 32 bits are faster, and half of the memory.
+        return cls(offsets.int(), columns[order].int(), counts[order])
+
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
     def __matmul__(self, x: Tensor) -> Tensor:
-        product: Tensor = _Product.apply(self, x)  # type: ignore[no-untyped-call]
+        product: Tensor = _Product.apply(self, x, self.counts)  # type: ignore[no-untyped-call]
         return product
+
+    @property
+    def has_transpose(self) -> bool:
+        """Whether products have gradients."""
+        return self.is_symmetric or self.transposed is not None
+
+    def transpose(self) -> CountMatrix:
+        """Return the transpose, which has to be there.
+
+        Returns
+        -------
+        transposed : CountMatrix
+            The transpose, with this matrix as its own.
+        """
+        if self.is_symmetric:
+            return self
+        if self.transposed is None:
+            raise RuntimeError("This CountMatrix was made without its transpose.")
+        return replace(self.transposed, transposed=self)
+
+    def with_transpose(self, n_columns: int) -> CountMatrix:
+        """Return the same matrix with its transpose, which is made if it is not there.
+
+        Parameters
+        ----------
+        n_columns : int
+            Number of columns.
+
+        Returns
+        -------
+        matrix : CountMatrix
+            The matrix.
+        """
+        if self.has_transpose:
+            return self
+        transposed = CountMatrix.from_entries(
+            self.columns.long(), self.rows(), self.counts, n_columns
+        )
+        return replace(self, transposed=transposed)
 
     def to(self, device: str | torch.device) -> CountMatrix:
         """Move the matrix to a device.
@@ -149,7 +231,19 @@ class CountMatrix:
             self.columns.to(device),
             self.counts.to(device),
             None if self.transposed is None else self.transposed.to(device),
+            self.is_symmetric,
         )
+
+    def double(self) -> CountMatrix:
+        """Return the same matrix in double precision.
+
+        Returns
+        -------
+        matrix : CountMatrix
+            The matrix.
+        """
+        transposed = None if self.transposed is None else self.transposed.double()
+        return replace(self, counts=self.counts.double(), transposed=transposed)
 
     def rows(self) -> Tensor:
         """Return the row of each entry.
@@ -208,6 +302,95 @@ class CountMatrix:
         counts = self.counts * factors[self.columns]
         return CountMatrix(self.offsets, self.columns, counts)
 
+    def normalize(self) -> CountMatrix:
+        r"""Divide the entries of a square matrix by the roots of two sums.
+
+        Returns
+        -------
+        normalized : CountMatrix
+            The matrix with :math:`a_{ij} / \sqrt{d_i d_j}` in place of :math:`a_{ij}`, where
+            :math:`d_i` is the sum of row :math:`i`.
+        """
+        rows = self.rows()
+        total = self.counts.new_zeros(len(self)).index_add(0, rows, self.counts)
+        scale = total.masked_fill(total == 0, torch.inf).rsqrt()
+        columns = scale.index_select(0, self.columns)
+        normalized = replace(self, counts=scale.index_select(0, rows) * self.counts * columns)
+        if self.transposed is None:
+            return normalized
+        counts = self.transposed.counts * scale.index_select(0, self.transposed.rows())
+        counts = counts * scale.index_select(0, self.transposed.columns)
+        return replace(normalized, transposed=replace(self.transposed, counts=counts))
+
+    def average(self) -> CountMatrix:
+        """Divide the entries by the sums of their rows.
+
+        Returns
+        -------
+        means : CountMatrix
+            The matrix; its product with a dense matrix has means of rows in place of sums, and
+            zeros in place of means of nothing.
+        """
+        rows = self.rows()
+        total = self.counts.new_zeros(len(self)).index_add(0, rows, self.counts)
+        total = torch.where(total == 0, 1, total)
+        # Divided first: a large count beside others is about one, and no product overflows.
+        counts = self.counts / total.index_select(0, rows)
+        transposed = self if self.is_symmetric else self.transposed
+        if transposed is not None:
+            of_column = total.index_select(0, transposed.columns)
+            transposed = CountMatrix(
+                transposed.offsets, transposed.columns, transposed.counts / of_column
+            )
+        return CountMatrix(self.offsets, self.columns, counts, transposed)
+
+    def without_diagonal(self) -> CountMatrix:
+        """Return a square matrix without the entries of its diagonal.
+
+        Returns
+        -------
+        matrix : CountMatrix
+            The other entries.
+        """
+        rows = self.rows()
+        is_kept = rows != self.columns
+        if is_kept.all():
+            return self
+        ends = torch.bincount(rows[is_kept], minlength=len(self)).cumsum(0)
+        offsets = F.pad(ends, (1, 0)).to(self.offsets.dtype)
+        transposed = None if self.transposed is None else self.transposed.without_diagonal()
+        kept = CountMatrix(offsets, self.columns[is_kept], self.counts[is_kept])
+        return replace(kept, transposed=transposed, is_symmetric=self.is_symmetric)
+
+    def add_diagonal(self, values: Tensor) -> CountMatrix:
+        """Return a square matrix with one more entry on the diagonal in each row.
+
+        Parameters
+        ----------
+        values : Tensor of shape (n_rows,)
+            The new entries.
+
+        Returns
+        -------
+        matrix : CountMatrix
+            The matrix.
+        """
+        nodes = torch.arange(len(self) + 1, device=self.offsets.device)
+        # What was there moves behind the new entries of the rows before.
+        moved = torch.arange(len(self.columns), device=nodes.device) + self.rows()
+        added = self.offsets[1:] + nodes[:-1]
+        places = torch.cat([moved, added])
+        columns = torch.cat([self.columns, nodes[:-1].to(self.columns.dtype)])
+        counts = torch.cat([self.counts, values.to(self.counts.dtype)])
+        transposed = None if self.transposed is None else self.transposed.add_diagonal(values)
+        return CountMatrix(
+            self.offsets + nodes.to(self.offsets.dtype),
+            torch.empty_like(columns).index_copy(0, places, columns),
+            torch.empty_like(counts).index_copy(0, places, counts),
+            transposed,
+            self.is_symmetric,
+        )
+
     def take_blocks(self, blocks: Tensor, rows: Tensor, columns: Tensor) -> CountMatrix:
         """Some blocks of a block-diagonal matrix, perhaps several times.
 
@@ -222,7 +405,7 @@ class CountMatrix:
         Returns
         -------
         matrix : CountMatrix
-            Their block-diagonal matrix.
+            Their block-diagonal matrix, with its transpose if this matrix holds that.
         """
         sizes = self.offsets.diff()[take_rows(rows, blocks)[0]]
         entries, taken = take_rows(self.offsets[rows], blocks)
@@ -297,6 +480,7 @@ class CountMatrix:
         gradient : Tensor of shape (n_columns, n_features)
             The gradient with respect to the dense matrix.
         """
-        if self.transposed is None:
+        transposed = self if self.is_symmetric else self.transposed
+        if transposed is None:
             raise RuntimeError("This CountMatrix was made without its transpose.")
-        return self.transposed.sum_rows(gradient.contiguous())
+        return transposed.sum_rows(gradient.contiguous())

@@ -8,9 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from sklofi.nn._edges import average_messages
-from sklofi.nn._flat import FlatGraphs, Perceptron
-from sklofi.nn._pyg import PyGNetwork
+from sklofi.nn._flat import NUMBERS_PER_ENTRY, FlatGraphs, FlatNetwork, Perceptron
 
 # With fewer rows, nothing is left of them after pooling in pairs and windows of five.
 FEWEST_SORTED = 10
@@ -27,7 +25,7 @@ N_CHANNELS = (16, 32)  # of the two convolutions over the sorted nodes
 SORTED_DECIMALS = 7
 
 
-class DGCNN(PyGNetwork):
+class DGCNN(FlatNetwork):
     r"""Graph convolutions, sorted nodes, and convolutions along the sorted nodes.
 
     Every layer averages over a node and the nodes with an edge to it,
@@ -79,8 +77,6 @@ class DGCNN(PyGNetwork):
     torch.Size([1, 2])
     """
 
-    pyg_layers = ("SimpleConv",)
-
     def __init__(
         self,
         n_features: int,
@@ -93,15 +89,12 @@ class DGCNN(PyGNetwork):
         n_dense: int = 128,
         dropout: float = 0.5,
     ) -> None:
-        from torch_geometric.nn import SimpleConv
-
         super().__init__()
         self.dropout = dropout
         self.n_sorted = max(n_sorted, FEWEST_SORTED)
         widths = [n_features, *[n_hidden] * n_layers, 1]
         n_described = sum(widths[1:])
         n_windows = self.n_sorted // 2 - WINDOW + 1
-        self.average = SimpleConv(aggr="mean")
         self.layers = nn.ModuleList(nn.Linear(*shape) for shape in pairwise(widths))
         self.row = nn.Linear(n_described, N_CHANNELS[0])
         self.window = Convolution(*N_CHANNELS, WINDOW)
@@ -111,7 +104,7 @@ class DGCNN(PyGNetwork):
         # Double precision counts twice.
         self.numbers_per_node = 7 * n_described + 2 * n_features
         self.numbers_per_graph = self.n_sorted * (n_described + 3 * N_CHANNELS[0] + N_CHANNELS[1])
-        self.numbers_per_edge = 2 * n_described
+        self.numbers_per_edge = 2 * NUMBERS_PER_ENTRY
 
     def embed(self, graphs: FlatGraphs, generator: torch.Generator | None = None) -> Tensor:
         rows = sorted_rows(self.describe(graphs), graphs, self.n_sorted)
@@ -135,20 +128,12 @@ class DGCNN(PyGNetwork):
         described : Tensor of shape (n_nodes, n_layers * n_hidden + 1)
             Channels of the nodes.
         """
-        from torch_geometric.utils import add_self_loops
-
-        n_nodes = len(graphs.x)
-        weight = None if graphs.edge_weight is None else graphs.edge_weight.double()
-        edge_index, weight = add_self_loops(graphs.edge_index, weight, 1.0, n_nodes)
         x = graphs.x.double()
+        means = graphs.adjacency.double().add_diagonal(x.new_ones(len(x))).average()
         outputs = []
         for layer in self.layers:
             x = F.linear(x, *(parameter.double() for parameter in layer.parameters()))
-            if weight is None:
-                x = torch.tanh(self.average(x, edge_index))
-            else:
-                messages = x.index_select(0, edge_index[0])
-                x = torch.tanh(average_messages(messages, edge_index[1], n_nodes, weight))
+            x = torch.tanh(means @ x)
             outputs.append(x)
         return torch.cat(outputs, 1)
 
@@ -191,8 +176,11 @@ def sorted_nodes(x: Tensor, graph: Tensor) -> Tensor:
         order = torch.arange(len(x), device=x.device)
         for key in (*-x[:, -n_keys:].T, graph):  # stable sorts, the most important one last
             order = order[key[order].argsort(stable=True)]
-        equal = x[order[1:]] == x[order[:-1]]
-        tied = equal[:, -n_keys:].all(1) & (graph[order[1:]] == graph[order[:-1]])
-        if n_keys >= x.shape[1] or equal[tied].all():
+        if n_keys >= x.shape[1]:
+            return order
+        keys, graphs = x[order, -n_keys:], graph[order]
+        tied = (keys[1:] == keys[:-1]).all(1) & (graphs[1:] == graphs[:-1])
+        first = tied.nonzero().squeeze(1)
+        if torch.equal(x[order[first]], x[order[first + 1]]):
             return order
         n_keys *= 2

@@ -6,21 +6,32 @@ from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
 from math import ceil
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from sklofi.nn._choices import AGGREGATIONS, check_choice
-from sklofi.nn._flat import FlatGraphs, Outputs, Perceptron, beside, pool
+from sklofi.nn._count_matrix import CountMatrix
+from sklofi.nn._edges import largest_messages
+from sklofi.nn._flat import (
+    NUMBERS_PER_ENTRY,
+    FlatGraphs,
+    FlatNetwork,
+    Outputs,
+    Perceptron,
+    beside,
+    pool,
+)
 from sklofi.nn._norm import Norm
-from sklofi.nn._pyg import PyGNetwork
+
+Convolution = Callable[[int, int], nn.Module]
 
 DENSE_POOLINGS: dict[str, Any] = {"sum": torch.sum, "mean": torch.mean, "max": torch.amax}
 
 
-class DiffPool(PyGNetwork):
+class DiffPool(FlatNetwork):
     r"""GraphSAGE, whose nodes are merged into clusters level by level.
 
     On each level :math:`l`, one stack of GraphSAGE layers describes the nodes and another
@@ -96,8 +107,6 @@ class DiffPool(PyGNetwork):
     torch.Size([1, 2])
     """
 
-    pyg_layers = ("SAGEConv", "SimpleConv")
-
     def __init__(
         self,
         n_features: int,
@@ -116,21 +125,18 @@ class DiffPool(PyGNetwork):
         dropout: float = 0.0,
         penalty: float = 1.0,
     ) -> None:
-        from torch_geometric.nn import DenseGraphConv, DenseSAGEConv, SAGEConv, SimpleConv
-
         check_choice("aggregation", aggregation, AGGREGATIONS)
         super().__init__()
         self.dropout = dropout
+        self.aggregation = aggregation
         self.pooling = pooling
         self.penalty = penalty
         hidden = [n_hidden] * (n_layers - 1)
         n_described = sum(hidden) + n_last
-        self.neighbors = SimpleConv(aggr="sum")
         self.describers = nn.ModuleList()
         self.assigners = nn.ModuleList()
-        of_nodes = partial(SAGEConv, aggr=aggregation)
-        of_clusters = DenseGraphConv if aggregation == "sum" else DenseSAGEConv
-        n_inputs, convolution, n_assigned = n_features, of_nodes, n_clusters
+        of_clusters: Convolution = partial(ClusterLayer, is_mean=aggregation != "sum")
+        n_inputs, convolution, n_assigned = n_features, cast(Convolution, NodeLayer), n_clusters
         for _ in range(n_poolings):
             self.describers.append(SageStack(convolution, [n_inputs, *hidden, n_last]))
             stack = SageStack(convolution, [n_inputs, *hidden, n_assigned])
@@ -144,7 +150,9 @@ class DiffPool(PyGNetwork):
         # Stacks keep inputs, means over neighbors and results of layers, for nodes and for
         # clusters, of which a graph has hardly more than nodes.
         self.numbers_per_node = 2 * n_features + 12 * n_described + 8 * n_clusters
-        self.numbers_per_edge = 2 * (n_features + sum(hidden)) + n_clusters
+        self.numbers_per_edge = NUMBERS_PER_ENTRY
+        if aggregation == "max":  # keeps the messages
+            self.numbers_per_edge += 2 * (n_features + sum(hidden))
 
     def forward(self, graphs: FlatGraphs, generator: torch.Generator | None = None) -> Outputs:
         """Return the outputs of graphs, and in training the penalty.
@@ -169,6 +177,12 @@ class DiffPool(PyGNetwork):
     def embed(self, graphs: FlatGraphs, generator: torch.Generator | None = None) -> Tensor:
         return self.levels(graphs)[0]
 
+    def _node_edges(self, graphs: FlatGraphs) -> CountMatrix | Tensor:
+        """Return what layers over nodes are given: a matrix, or edges to find maxima along."""
+        if self.aggregation == "max":
+            return graphs.edge_index
+        return graphs.links if self.aggregation == "sum" else graphs.links.average()
+
     def levels(self, graphs: FlatGraphs) -> tuple[Tensor, Tensor]:
         """Return the vectors of graphs, and the penalty.
 
@@ -185,21 +199,22 @@ class DiffPool(PyGNetwork):
         penalty : Tensor of shape ()
             The penalty, which is 0 unless in training.
         """
+        adjacency: Any = self._node_edges(graphs)
         weight = graphs.node_weight()
-        z = self.describers[0](graphs.x, graphs.edge_index, weight)  # (n_nodes, n_described)
+        z = self.describers[0](graphs.x, adjacency, weight)  # (n_nodes, n_described)
         vectors, penalty = [pool(z, graphs, self.pooling)], z.new_zeros(())
         sizes = torch.bincount(graphs.graph, minlength=graphs.n_graphs)
         n_nodes = sizes.tolist()
         links = graphs.graph[graphs.edge_index[0]]
         links = torch.bincount(links, minlength=graphs.n_graphs).to(z.dtype)
-        x, adjacency = graphs.x, graphs.edge_index
+        x = graphs.x
         for level, assigner in enumerate(self.assigners):
             log_s = assigner(x, adjacency, weight)
             s = log_s.exp()
             if level == 0:
                 entropy = pool(-(s * log_s).sum(1, keepdim=True), graphs, "mean")
                 # Graph by graph: padded to the size of the largest, there would be far more nodes.
-                parts = torch.cat([z, self.neighbors(s, graphs.edge_index), s], 1)
+                parts = torch.cat([z, graphs.links @ s, s], 1)
                 pairs = zip(torch.split(s, n_nodes), torch.split(parts, n_nodes), strict=True)
                 merged = torch.stack([shares.mT @ part for shares, part in pairs])
             else:
@@ -224,18 +239,55 @@ class DiffPool(PyGNetwork):
         return torch.cat(vectors, 1), penalty
 
 
-class SageStack(nn.Module):
-    """Layers of GraphSAGE, their outputs side by side.
+class NodeLayer(nn.Module):
+    """A layer of GraphSAGE over nodes. Weights have the names of those of ``SAGEConv``."""
 
-    The convolution is that of PyTorch Geometric for a list of edges or for dense matrices.
+    def __init__(self, n_inputs: int, n_outputs: int) -> None:
+        super().__init__()
+        self.lin_l = nn.Linear(n_inputs, n_outputs)
+        self.lin_r = nn.Linear(n_inputs, n_outputs, bias=False)
+
+    def forward(self, x: Tensor, edges: CountMatrix | Tensor) -> Tensor:
+        if isinstance(edges, CountMatrix):
+            near = edges @ x  # (n_nodes, n_inputs)
+        else:
+            source, target = edges
+            near = largest_messages(x.index_select(0, source), target, len(x))
+        updated: Tensor = self.lin_l(near) + self.lin_r(x)  # (n_nodes, n_outputs)
+        return updated
+
+
+class ClusterLayer(nn.Module):
+    """A layer of GraphSAGE over clusters, whose neighbors are averaged or summed.
+
+    Weights have the names of those of ``DenseSAGEConv`` and ``DenseGraphConv``.
     """
 
-    def __init__(self, convolution: Callable[[int, int], nn.Module], widths: list[int]) -> None:
+    def __init__(self, n_inputs: int, n_outputs: int, is_mean: bool) -> None:
+        super().__init__()
+        self.is_mean = is_mean
+        self.lin_rel = nn.Linear(n_inputs, n_outputs, bias=not is_mean)
+        self.lin_root = nn.Linear(n_inputs, n_outputs, bias=is_mean)
+
+    def forward(self, x: Tensor, adjacency: Tensor) -> Tensor:
+        near = adjacency @ x  # (n_graphs, n_clusters, n_inputs)
+        if self.is_mean:
+            near = near / adjacency.sum(-1, keepdim=True).clamp(min=1)
+        updated: Tensor = self.lin_rel(near) + self.lin_root(x)
+        return updated
+
+
+class SageStack(nn.Module):
+    """Layers of GraphSAGE over nodes or over clusters, their outputs side by side."""
+
+    def __init__(self, convolution: Convolution, widths: list[int]) -> None:
         super().__init__()
         self.layers = nn.ModuleList(convolution(*shape) for shape in pairwise(widths))
         self.norms = nn.ModuleList(Norm(width) for width in widths[1:-1])
 
-    def forward(self, x: Tensor, edges: Tensor, weight: Tensor | None = None) -> Tensor:
+    def forward(
+        self, x: Tensor, edges: CountMatrix | Tensor, weight: Tensor | None = None
+    ) -> Tensor:
         outputs = []
         for layer, norm in zip(self.layers[:-1], self.norms, strict=True):
             x = torch.relu(layer(x, edges))
@@ -252,5 +304,7 @@ class Assigner(nn.Module):
         self.stack = stack
         self.output = nn.Linear(n_inputs, n_clusters)
 
-    def forward(self, x: Tensor, edges: Tensor, weight: Tensor | None = None) -> Tensor:
+    def forward(
+        self, x: Tensor, edges: CountMatrix | Tensor, weight: Tensor | None = None
+    ) -> Tensor:
         return F.log_softmax(self.output(self.stack(x, edges, weight)), -1)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from sklofi.nn._choices import AGGREGATIONS, check_choice
-from sklofi.nn._edges import edge_inputs, largest_messages
-from sklofi.nn._flat import FlatGraphs, Perceptron
+from sklofi.nn._count_matrix import CountMatrix
+from sklofi.nn._edges import average_messages, edge_inputs, largest_messages, sum_messages
+from sklofi.nn._flat import NUMBERS_PER_ENTRY, FlatGraphs, Perceptron
 from sklofi.nn._norm import Norm
 from sklofi.nn._stacked import StackedNetwork, widths
+
+AGGREGATE = {"mean": average_messages, "max": largest_messages, "sum": sum_messages}
 
 
 class ECCLayer(nn.Module):
@@ -42,41 +47,39 @@ class ECCLayer(nn.Module):
     def forward(
         self,
         x: Tensor,
-        edge_index: Tensor,
+        edges: CountMatrix | Tensor,
         edge_features: Tensor,
         edge_kinds: Tensor,
         weight: Tensor | None = None,
     ) -> Tensor:
-        x = self.convolve(x, edge_index, edge_features, edge_kinds)  # (n_nodes, n_outputs)
+        x = self.convolve(x, edges, edge_features, edge_kinds)  # (n_nodes, n_outputs)
         normed: Tensor = self.norm(x, weight)
         return normed
 
     def convolve(
-        self, x: Tensor, edge_index: Tensor, edge_features: Tensor, edge_kinds: Tensor
+        self,
+        x: Tensor,
+        edges: CountMatrix | Tensor,
+        edge_features: Tensor,
+        edge_kinds: Tensor,
     ) -> Tensor:
         """Return the convolved nodes, of shape (n_nodes, n_outputs)."""
-        source, target = edge_index
+        of_node: Tensor = self.root(x)  # (n_nodes, n_outputs)
         mixture = torch.relu(self.mixture(edge_features))
         mixture = F.pad(mixture, (0, 1), value=1.0)  # (n_kinds, n_filters)
-        if len(mixture) <= len(self.filters):
-            filtered = filter_nodes(x, torch.tensordot(mixture, self.filters, dims=1))
-            rows = source * len(mixture) + edge_kinds
-            messages = filtered.flatten(0, 1).index_select(0, rows)  # (n_edges, n_outputs)
-        else:
+        if isinstance(edges, CountMatrix):
+            filters = torch.tensordot(mixture, self.filters, dims=1)
+            # (n_nodes * n_kinds, n_outputs)
+            return edges @ filter_nodes(x, filters).flatten(0, 1) + of_node
+        source, target = edges
+        if len(mixture) > len(self.filters):  # fewer products
             filtered = filter_nodes(x, self.filters).index_select(0, source)
             messages = torch.einsum("ek,eko->eo", mixture.index_select(0, edge_kinds), filtered)
-        of_node: Tensor = self.root(x)  # (n_nodes, n_outputs)
-        return self.aggregate(messages, target, len(x)) + of_node
-
-    def aggregate(self, messages: Tensor, target: Tensor, n_nodes: int) -> Tensor:
-        """Return one vector for each node, of shape (n_nodes, n_outputs)."""
-        if self.aggregation == "max":
-            return largest_messages(messages, target, n_nodes)
-        total = messages.new_zeros(n_nodes, messages.shape[1]).index_add(0, target, messages)
-        if self.aggregation == "sum":
-            return total
-        n_neighbors = torch.bincount(target, minlength=n_nodes).clamp(min=1)
-        return total / n_neighbors[:, None]
+        else:
+            filters = torch.tensordot(mixture, self.filters, dims=1)
+            rows = source * len(mixture) + edge_kinds
+            messages = filter_nodes(x, filters).flatten(0, 1).index_select(0, rows)
+        return AGGREGATE[self.aggregation](messages, target, len(x)) + of_node
 
 
 def filter_nodes(x: Tensor, filters: Tensor) -> Tensor:
@@ -165,15 +168,33 @@ class ECC(StackedNetwork):
         ]
         output = Perceptron(n_hidden + n_graph_features, n_hidden, n_outputs, dropout)
         super().__init__(layers, output, dropout=dropout, pooling=pooling)
+        self.aggregation = aggregation
         self.n_edge_features = n_edge_features
+        self.n_edge_hidden = n_edge_hidden
         n_filtered = (min(n_edge_features, n_edge_hidden) + 1) * n_hidden
         self.numbers_per_node = n_filtered + 6 * n_layers * n_hidden
         is_mixed = n_edge_features > n_edge_hidden
-        self.numbers_per_edge = n_layers * (
-            n_filtered + 2 * n_edge_hidden if is_mixed else 2 * n_hidden
-        )
+        self.numbers_per_edge = 2 * NUMBERS_PER_ENTRY
+        if is_mixed:
+            self.numbers_per_edge = n_layers * (n_filtered + 2 * n_edge_hidden)
+        elif aggregation == "max":  # keeps the messages
+            self.numbers_per_edge = 2 * n_layers * n_hidden
 
-    def edges(self, graphs: FlatGraphs) -> tuple[Tensor | None, ...]:
+    def edges(self, graphs: FlatGraphs) -> tuple[Any, ...]:
         # Edges, the features of each kind of edge, the kind of each edge, and weights of nodes.
         features, kinds = edge_inputs(graphs, self.n_edge_features)
-        return graphs.edge_index, features, kinds, graphs.node_weight()
+        assert features is not None and kinds is not None
+        is_mixed = len(features) > self.n_edge_hidden + 1
+        edges: CountMatrix | Tensor = graphs.edge_index
+        if self.aggregation != "max" and not is_mixed:
+            edges = self._messages(graphs, kinds, len(features))
+        return edges, features, kinds, graphs.node_weight()
+
+    def _messages(self, graphs: FlatGraphs, kinds: Tensor, n_kinds: int) -> CountMatrix:
+        """Return the matrix, of shape (n_nodes, n_nodes * n_kinds), that sums or averages."""
+        source, target = graphs.edge_index
+        ones = graphs.x.new_ones(len(kinds))
+        matrix = CountMatrix.from_entries(target, source * n_kinds + kinds, ones, len(graphs.x))
+        if torch.is_grad_enabled():
+            matrix = matrix.with_transpose(len(graphs.x) * n_kinds)
+        return matrix if self.aggregation == "sum" else matrix.average()

@@ -8,7 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from sklofi.nn._flat import FlatGraphs
+from sklofi.nn._flat import FlatGraphs, largest_rows
 
 
 def edge_inputs(graphs: FlatGraphs, n_edge_features: int) -> tuple[Tensor | None, Tensor | None]:
@@ -133,6 +133,4 @@ def largest_messages(
     """
     if edge_weight is not None:
         messages = edge_weight[:, None] * messages
-    zeros = messages.new_zeros(n_nodes, messages.shape[1])
-    index = target[:, None].expand_as(messages)
-    return zeros.scatter_reduce(0, index, messages, reduce="amax", include_self=False)
+    return largest_rows(messages, target, n_nodes)

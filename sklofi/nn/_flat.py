@@ -8,17 +8,23 @@ are layers over nodes one after the other, a :class:`~sklofi.nn.StackedNetwork`.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
 
 from sklofi.nn._choices import POOLINGS, check_choice
+from sklofi.nn._count_matrix import CountMatrix
 from sklofi.nn._norm import Norm, merge_statistics_
 
 # Layers whose own reset_parameters draws no random numbers.
 NORMS = (nn.modules.batchnorm._NormBase, nn.LayerNorm, nn.GroupNorm)
+
+
+# Numbers that matrices of the edges have for each edge: an adjacency, its transpose, and a pair
+# that a network makes of them.
+NUMBERS_PER_ENTRY = 8
 
 
 # What a network returns: outputs, or in training also a penalty to add to the loss.
@@ -78,6 +84,36 @@ class FlatGraphs:
     edge_weight: Tensor | None = None  # (n_edges,): None if edges have no weights, or not to use
     graph_features: Tensor | None = None  # (n_graphs, n_graph_features)
 
+    # Not data: matrices that are made of the edges once, for all layers.
+    matrices: dict[str, CountMatrix] = field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def adjacency(self) -> CountMatrix:
+        """Matrix of shape (n_nodes, n_nodes) that sums what each node receives.
+
+        Entries are the weights of edges, or ones. Gradients go to the weights, too.
+        """
+        if self.edge_weight is None:
+            return self.links
+        return self._matrix("adjacency", self.edge_weight)
+
+    @property
+    def links(self) -> CountMatrix:
+        """The same matrix without weights: the number of edges from node to node."""
+        return self._matrix("links", self.x.new_ones(()))
+
+    def _matrix(self, name: str, entries: Tensor) -> CountMatrix:
+        matrix = self.matrices.get(name)
+        if matrix is None:
+            source, target = self.edge_index
+            entries = entries.expand(len(target))
+            matrix = CountMatrix.from_entries(target, source, entries, len(self.x))
+        if torch.is_grad_enabled():
+            matrix = matrix.with_transpose(len(self.x))
+        if not matrix.counts.requires_grad:  # else it belongs to a single backward pass
+            self.matrices[name] = matrix
+        return matrix
+
     def node_weight(self) -> Tensor | None:
         """Return how much each node counts: as much as its graph.
 
@@ -118,7 +154,7 @@ class FlatGraphs:
         graphs : FlatGraphs
             The same graphs there.
         """
-        return FlatGraphs(
+        moved = FlatGraphs(
             self.x.to(device),
             self.edge_index.to(device),
             self.graph.to(device),
@@ -129,6 +165,8 @@ class FlatGraphs:
             None if self.edge_weight is None else self.edge_weight.to(device),
             None if self.graph_features is None else self.graph_features.to(device),
         )
+        moved.matrices.update({name: one.to(device) for name, one in self.matrices.items()})
+        return moved
 
 
 def glorot_(parameter: Tensor, generator: torch.Generator | None = None) -> None:
@@ -152,6 +190,50 @@ def drop(
     if not training or share == 0:
         return x
     return x * dropout_mask(x, share, generator)
+
+
+class _Maxima(torch.autograd.Function):
+    """The maximum of each group of rows; those that share it share its gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, group: Tensor, n_groups: int) -> Tensor:
+        index = group[:, None].expand_as(x)
+        zeros = x.new_zeros(n_groups, x.shape[1])
+        maxima = zeros.scatter_reduce(0, index, x, reduce="amax", include_self=False)
+        ctx.save_for_backward(x, group, maxima)
+        return maxima
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
+        # As torch has it, without scatter and gather, which take most of the time there.
+        x, group, maxima = ctx.saved_tensors
+        is_largest = maxima.index_select(0, group).eq_(x)  # ones and zeros
+        n_largest = torch.zeros_like(maxima).index_add_(0, group, is_largest)
+        share = gradient / n_largest.clamp_(min=1)
+        return share.index_select(0, group) * is_largest, None, None
+
+
+def largest_rows(x: Tensor, group: Tensor, n_groups: int) -> Tensor:
+    """Return the maximum of each group of rows, of shape (n_groups, n_features).
+
+    Parameters
+    ----------
+    x : Tensor of shape (n_rows, n_features)
+        The rows.
+
+    group : Tensor of shape (n_rows,)
+        The group of each row.
+
+    n_groups : int
+        Number of groups.
+
+    Returns
+    -------
+    maxima : Tensor of shape (n_groups, n_features)
+        The maxima; 0 for a group without rows.
+    """
+    maxima: Tensor = _Maxima.apply(x, group, n_groups)  # type: ignore[no-untyped-call]
+    return maxima
 
 
 def pool(x: Tensor, graphs: FlatGraphs, how: str = "sum") -> Tensor:
@@ -185,11 +267,9 @@ def pool(x: Tensor, graphs: FlatGraphs, how: str = "sum") -> Tensor:
             [5.]])
     """
     check_choice("pooling", how, POOLINGS)
-    zeros = x.new_zeros(graphs.n_graphs, x.shape[1])
     if how == "max":
-        index = graphs.graph[:, None].expand_as(x)
-        return zeros.scatter_reduce(0, index, x, reduce="amax", include_self=False)
-    total = zeros.index_add(0, graphs.graph, x)
+        return largest_rows(x, graphs.graph, graphs.n_graphs)
+    total = x.new_zeros(graphs.n_graphs, x.shape[1]).index_add(0, graphs.graph, x)
     if how == "sum":
         return total
     check_choice("pooling", how, ("mean",))  # what is left

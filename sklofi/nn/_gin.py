@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 
+from sklofi.nn._count_matrix import CountMatrix
 from sklofi.nn._edges import edge_inputs, labeled_messages, sum_messages
-from sklofi.nn._flat import FlatGraphs, drop
+from sklofi.nn._flat import NUMBERS_PER_ENTRY, FlatGraphs, drop
 from sklofi.nn._norm import Norm, cut
-from sklofi.nn._pyg import PyGNetwork
 from sklofi.nn._stacked import ALL, StackedNetwork, widths
 
 
@@ -62,10 +64,7 @@ class GINLayer(nn.Module):
     def __init__(
         self, n_inputs: int, n_hidden: int, train_eps: bool, n_edge_features: int = 0
     ) -> None:
-        from torch_geometric.nn import SimpleConv
-
         super().__init__()
-        self.neighbors = SimpleConv(aggr="sum")
         self.nn = NormedPerceptron(  # as GINConv calls it, and files of saved networks
             nn.Linear(n_inputs, n_hidden),
             Norm(n_hidden),
@@ -86,20 +85,24 @@ class GINLayer(nn.Module):
     def forward(
         self,
         x: Tensor,
-        edge_index: Tensor,
+        edges: CountMatrix | Tensor,
         weight: Tensor | None = None,
         edge_weight: Tensor | None = None,
         edge_features: Tensor | None = None,
         edge_kinds: Tensor | None = None,
     ) -> Tensor:
-        near: Tensor  # (n_nodes, n_inputs)
-        if edge_features is None or edge_kinds is None:
-            near = self.neighbors(x, edge_index, edge_weight)
+        if isinstance(edges, CountMatrix):
+            near = edges @ x  # (n_nodes, n_inputs)
         else:
-            source, target = edge_index
+            assert edge_features is not None and edge_kinds is not None
+            source, target = edges
             messages = labeled_messages(x, source, self.lin(edge_features), edge_kinds)
             near = sum_messages(messages, target, len(x), edge_weight)
-        updated: Tensor = self.nn(near + (1 + self.eps) * x, weight)  # (n_nodes, n_hidden)
+        return self.update(x, near, weight)
+
+    def update(self, x: Tensor, near: Tensor, weight: Tensor | None) -> Tensor:
+        """Return the new vectors of nodes, of shape (n_nodes, n_hidden)."""
+        updated: Tensor = self.nn(torch.addcmul(near, x, 1 + self.eps), weight)
         return updated
 
 
@@ -115,7 +118,7 @@ class Readout(nn.Linear):
         nn.init.zeros_(self.bias)
 
 
-class GIN(PyGNetwork, StackedNetwork):
+class GIN(StackedNetwork):
     r"""Graph isomorphism network.
 
     .. math::
@@ -176,7 +179,6 @@ class GIN(PyGNetwork, StackedNetwork):
     """
 
     pooled = ALL
-    pyg_layers = ("SimpleConv",)
     drops_nodes = False
     layer_class: type[GINLayer] = GINLayer
 
@@ -202,13 +204,16 @@ class GIN(PyGNetwork, StackedNetwork):
         self.numbers_per_node = 3 * n_features + 10 * n_layers * n_hidden
         self.n_edge_features = n_edge_features
         self.n_graph_features = n_graph_features
-        self.numbers_per_edge = max(n_features, n_hidden)
+        self.numbers_per_edge = NUMBERS_PER_ENTRY
         if n_edge_features:  # keeps the messages
             self.numbers_per_edge += n_features + (n_layers - 1) * n_hidden
+            self.numbers_per_edge += max(n_features, n_hidden)
 
-    def edges(self, graphs: FlatGraphs) -> tuple[Tensor | None, ...]:
+    def edges(self, graphs: FlatGraphs) -> tuple[Any, ...]:
         # Edges, weights of nodes and of edges, features of kinds of edges, and these kinds.
         features, kinds = edge_inputs(graphs, self.n_edge_features)
+        if features is None:
+            return graphs.adjacency, graphs.node_weight()
         return graphs.edge_index, graphs.node_weight(), graphs.edge_weight, features, kinds
 
     def head(self, embedding: Tensor, generator: torch.Generator | None = None) -> Tensor:
@@ -224,20 +229,19 @@ class SGINLayer(GINLayer):
     def forward(  # type: ignore[override]
         self,
         x: Tensor,
-        edge_index: Tensor,
+        edges: CountMatrix,
         n_returns: Tensor,
         weight: Tensor | None = None,
-        edge_weight: Tensor | None = None,
+        has_weights: bool = False,
     ) -> Tensor:
-        near = self.neighbors(x, edge_index, edge_weight)  # (n_nodes, n_inputs)
+        near = edges @ x  # (n_nodes, n_inputs)
         # All walks of two steps, without those that lead back to where they began.
-        if edge_weight is None:
-            far = self.neighbors(near, edge_index) - n_returns * x
+        if not has_weights:
+            far = torch.addcmul(edges @ near, n_returns, x, value=-1)
         else:  # products of two weights may be too large for 32 bits
             near = cut(near)
-            far = cut(self.neighbors(near, edge_index, edge_weight)) - cut(n_returns * x)
-        updated: Tensor = self.nn((1 + self.eps) * x + near + far, weight)  # (n_nodes, n_hidden)
-        return updated
+            far = cut(edges @ near) - cut(n_returns * x)
+        return self.update(x, near + far, weight)  # (n_nodes, n_hidden)
 
 
 class SGIN(GIN):
@@ -321,7 +325,8 @@ class SGIN(GIN):
             pooling=pooling,
         )
 
-    def edges(self, graphs: FlatGraphs) -> tuple[Tensor | None, ...]:
-        # Edges, how many walks of two steps lead back to each node, weights of nodes, of edges.
-        n_returns = count_returns(graphs)
-        return graphs.edge_index, n_returns, graphs.node_weight(), graphs.edge_weight
+    def edges(self, graphs: FlatGraphs) -> tuple[Any, ...]:
+        # Edges, how many walks of two steps lead back to each node, weights of nodes, and whether
+        # edges have weights.
+        has_weights = graphs.edge_weight is not None
+        return graphs.adjacency, count_returns(graphs), graphs.node_weight(), has_weights

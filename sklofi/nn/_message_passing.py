@@ -1,4 +1,4 @@
-"""Networks that pass messages along edges, on the layers of PyTorch Geometric.
+"""Networks that pass messages along edges: sums, means, maxima and attention.
 
 Each is a :class:`StackedNetwork`, and differs from the others in its layer and in what is
 pooled.
@@ -6,10 +6,13 @@ pooled.
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from sklofi.nn._count_matrix import CountMatrix
 from sklofi.nn._edges import (
     average_messages,
     edge_inputs,
@@ -17,12 +20,50 @@ from sklofi.nn._edges import (
     largest_messages,
     sum_messages,
 )
-from sklofi.nn._flat import FlatGraphs, Perceptron
+from sklofi.nn._flat import NUMBERS_PER_ENTRY, FlatGraphs, Perceptron
 from sklofi.nn._pyg import PyGNetwork
 from sklofi.nn._stacked import LAYERS, StackedNetwork, widths
 
 
-class GCN(PyGNetwork, StackedNetwork):
+def normalized_adjacency(graphs: FlatGraphs) -> CountMatrix:
+    """Return D^-1/2 (A + I) D^-1/2, where loops that are there already are those of I.
+
+    Parameters
+    ----------
+    graphs : FlatGraphs
+        The graphs.
+
+    Returns
+    -------
+    normalized : CountMatrix of shape (n_nodes, n_nodes)
+        The matrix.
+    """
+    loops = graphs.x.new_ones(len(graphs.x))
+    if graphs.edge_weight is not None:
+        source, target = graphs.edge_index
+        is_loop = source == target
+        weights = graphs.edge_weight[is_loop]
+        loops = loops.to(weights.dtype).index_put((source[is_loop],), weights)
+    return graphs.adjacency.without_diagonal().add_diagonal(loops).normalize()
+
+
+class GCNLayer(nn.Module):
+    """A convolution of GCN. Weights have the names of those of ``GCNConv``."""
+
+    def __init__(self, n_inputs: int, n_outputs: int) -> None:
+        super().__init__()
+        self.bias = nn.Parameter(torch.empty(n_outputs))
+        self.lin = nn.Linear(n_inputs, n_outputs, bias=False)
+
+    def forward(self, x: Tensor, edges: CountMatrix) -> Tensor:
+        n_outputs, n_inputs = self.lin.weight.shape
+        if n_inputs <= n_outputs:  # sums of the shorter vectors
+            return F.linear(edges @ x, self.lin.weight, self.bias)  # (n_nodes, n_outputs)
+        convolved: Tensor = edges @ self.lin(x) + self.bias
+        return convolved
+
+
+class GCN(StackedNetwork):
     r"""Graph convolutional network.
 
     .. math::
@@ -68,8 +109,6 @@ class GCN(PyGNetwork, StackedNetwork):
     torch.Size([1, 2])
     """
 
-    pyg_layers = ("GCNConv",)
-
     def __init__(
         self,
         n_features: int,
@@ -81,29 +120,17 @@ class GCN(PyGNetwork, StackedNetwork):
         dropout: float = 0.0,
         pooling: str = "mean",
     ) -> None:
-        from torch_geometric.nn import GCNConv
-
-        # The weights of edges are the same in all layers: `edges` finds them once.
-        layers = [
-            GCNConv(*width, normalize=False) for width in widths(n_features, n_hidden, n_layers)
-        ]
+        layers = [GCNLayer(*width) for width in widths(n_features, n_hidden, n_layers)]
         output = Perceptron(n_hidden + n_graph_features, n_hidden, n_outputs, dropout)
         super().__init__(layers, output, dropout=dropout, pooling=pooling)
-        # Sums keep no messages: there are those of one layer at a time. Loops are edges, too.
-        self.numbers_per_edge = 2 * n_hidden
+        self.numbers_per_edge = NUMBERS_PER_ENTRY  # loops are edges, too
         self.numbers_per_node = 4 * n_layers * n_hidden + self.numbers_per_edge
 
-    def edges(self, graphs: FlatGraphs) -> tuple[Tensor | None, ...]:
-        # Edges, with a loop at every node, and their weights.
-        from torch_geometric.nn.conv.gcn_conv import gcn_norm
-
-        edges: tuple[Tensor, Tensor] = gcn_norm(
-            graphs.edge_index, graphs.edge_weight, len(graphs.x), dtype=graphs.x.dtype
-        )
-        return edges
+    def edges(self, graphs: FlatGraphs) -> tuple[Any, ...]:
+        return (normalized_adjacency(graphs),)
 
 
-# How messages become one vector where edges have labels or weights.
+# How messages become one vector where no product with a matrix makes it.
 AGGREGATE = {"mean": average_messages, "max": largest_messages, "sum": sum_messages}
 
 
@@ -117,11 +144,8 @@ class SAGELayer(nn.Module):
     def __init__(
         self, n_inputs: int, n_outputs: int, aggregation: str, n_edge_features: int = 0
     ) -> None:
-        from torch_geometric.nn import SimpleConv
-
         super().__init__()
         self.aggregation = aggregation
-        self.neighbors = SimpleConv(aggr=aggregation)
         if aggregation == "max":
             self.lin = nn.Linear(n_inputs, n_inputs)
         self.lin_l = nn.Linear(n_inputs, n_outputs)
@@ -132,34 +156,26 @@ class SAGELayer(nn.Module):
     def forward(
         self,
         x: Tensor,
-        edge_index: Tensor,
+        edges: CountMatrix | Tensor,
         edge_weight: Tensor | None = None,
         edge_features: Tensor | None = None,
         edge_kinds: Tensor | None = None,
     ) -> Tensor:
-        sent = self.lin(x) if self.aggregation == "max" else x  # (n_nodes, n_inputs)
-        source, target = edge_index
-        if edge_features is not None and edge_kinds is not None:
-            messages = labeled_messages(sent, source, self.lin_edge(edge_features), edge_kinds)
-            near = self.aggregate(messages, target, len(x), edge_weight)
+        if isinstance(edges, CountMatrix):
+            near = edges @ x  # (n_nodes, n_inputs)
         else:
-            sent = torch.relu(sent) if self.aggregation == "max" else sent
-            if edge_weight is None:
-                near = self.neighbors(sent, edge_index)
+            source, target = edges
+            sent = self.lin(x) if self.aggregation == "max" else x  # (n_nodes, n_inputs)
+            if edge_features is not None and edge_kinds is not None:
+                messages = labeled_messages(sent, source, self.lin_edge(edge_features), edge_kinds)
             else:
-                messages = sent.index_select(0, source)
-                near = self.aggregate(messages, target, len(x), edge_weight)
+                messages = torch.relu(sent).index_select(0, source)
+            near = AGGREGATE[self.aggregation](messages, target, len(x), edge_weight)
         updated: Tensor = self.lin_l(near) + self.lin_r(x)  # (n_nodes, n_outputs)
         return updated
 
-    def aggregate(
-        self, messages: Tensor, target: Tensor, n_nodes: int, edge_weight: Tensor | None
-    ) -> Tensor:
-        """Return one vector for each node, of shape (n_nodes, n_inputs)."""
-        return AGGREGATE[self.aggregation](messages, target, n_nodes, edge_weight)
 
-
-class GraphSAGE(PyGNetwork, StackedNetwork):
+class GraphSAGE(StackedNetwork):
     r"""Sample and aggregate, here with all neighbors instead of a sample.
 
     .. math::
@@ -219,7 +235,6 @@ class GraphSAGE(PyGNetwork, StackedNetwork):
     """
 
     pooled = LAYERS
-    pyg_layers = ("SimpleConv",)
 
     def __init__(
         self,
@@ -240,18 +255,23 @@ class GraphSAGE(PyGNetwork, StackedNetwork):
         ]
         output = Perceptron(n_layers * n_hidden + n_graph_features, n_hidden, n_outputs, dropout)
         super().__init__(layers, output, dropout=dropout, pooling=pooling)
+        self.aggregation = aggregation
         self.numbers_per_node = 2 * n_features + 6 * n_layers * n_hidden
         self.n_edge_features = n_edge_features
-        self.numbers_per_edge = max(n_features, n_hidden)
+        self.numbers_per_edge = NUMBERS_PER_ENTRY
         # The maximum keeps the messages, and so does the ReLU of messages with labels.
         if aggregation == "max":
             self.numbers_per_edge = n_features + n_layers * n_hidden
-        if n_edge_features:
+        if n_edge_features:  # there are sums of one layer at a time, too
             self.numbers_per_edge += n_features + (n_layers - 1) * n_hidden
+            self.numbers_per_edge += max(n_features, n_hidden)
 
-    def edges(self, graphs: FlatGraphs) -> tuple[Tensor | None, ...]:
+    def edges(self, graphs: FlatGraphs) -> tuple[Any, ...]:
         # Edges, their weights, features of kinds of edges, and these kinds.
         features, kinds = edge_inputs(graphs, self.n_edge_features)
+        if features is None and self.aggregation != "max":
+            matrix = graphs.adjacency
+            return (matrix if self.aggregation == "sum" else matrix.average(),)
         return graphs.edge_index, graphs.edge_weight, features, kinds
 
 
@@ -344,7 +364,7 @@ class GAT(PyGNetwork, StackedNetwork):
             self.numbers_per_edge += n_layers * (n_edge_features + n_all + n_heads)
         self.numbers_per_node = 6 * n_layers * n_all + self.numbers_per_edge  # and loops
 
-    def edges(self, graphs: FlatGraphs) -> tuple[Tensor | None, ...]:
+    def edges(self, graphs: FlatGraphs) -> tuple[Any, ...]:
         # Edges, and the features of each.
         features, kinds = edge_inputs(graphs, self.n_edge_features)
         if features is None or kinds is None:

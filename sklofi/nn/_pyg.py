@@ -20,9 +20,6 @@ from sklofi.nn._flat import FlatNetwork
 # Arguments of the smallest layer of each class that PyTorch Geometric writes a file for.
 SMALLEST_LAYERS: dict[str, tuple[int, ...]] = {
     "GATConv": (1, 1),
-    "GCNConv": (1, 1),
-    "SAGEConv": (1, 1),
-    "SimpleConv": (),
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -73,9 +73,10 @@ class RelatedEgonets:
         sizes = torch.tensor([part.nnz for part in parts])
         kinds = torch.arange(n_relations).repeat_interleave(sizes)
         codes, columns = torch.unique(nodes.long() * n_relations + kinds, return_inverse=True)
+        members = CountMatrix.from_entries(rows.long(), columns, counts.float(), n_egonets)
         nodes, kinds = codes.div(n_relations, rounding_mode="floor"), codes % n_relations
         return cls(
-            _from_entries(rows.long(), columns, counts.float(), n_egonets, len(codes)),
+            members.with_transpose(len(codes)),
             pair_matrix(nodes, kinds, n_nodes, n_relations, gradients=True),
             torch.eye(n_relations),
         )
@@ -190,18 +191,3 @@ def pair_matrix(
         ends = sizes.cumsum(0, dtype=torch.int32)
         transposed = CountMatrix(torch.cat([offsets[:1], ends]), rows, ones)
     return CountMatrix(offsets, columns, ones, transposed)
-
-
-def _from_entries(
-    rows: Tensor, columns: Tensor, counts: Tensor, n_rows: int, n_columns: int
-) -> CountMatrix:
-    """Return a matrix with its transpose, given its entries in any order."""
-
-    def sort(rows: Tensor, columns: Tensor, n_rows: int, n_columns: int) -> CountMatrix:
-        order = (rows * n_columns + columns).argsort()
-        ends = torch.bincount(rows, minlength=n_rows).cumsum(0)
-        offsets = torch.cat([ends.new_zeros(1), ends])
-        return CountMatrix(offsets.int(), columns[order].int(), counts[order])
-
-    matrix = sort(rows, columns, n_rows, n_columns)
-    return replace(matrix, transposed=sort(columns, rows, n_columns, n_rows))

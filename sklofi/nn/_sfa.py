@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from sklofi.nn._flat import FlatGraphs, Perceptron
+from sklofi.nn._count_matrix import CountMatrix
+from sklofi.nn._flat import NUMBERS_PER_ENTRY, FlatGraphs, Perceptron
 from sklofi.nn._lofi import INITIAL_TEMPERATURE
 from sklofi.nn._stacked import LAYERS, StackedNetwork, widths
 
@@ -23,7 +26,7 @@ class SFALayer(nn.Module):
         self.points.normal_(generator=generator)
         self.temperature.fill_(INITIAL_TEMPERATURE)
 
-    def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
+    def forward(self, x: Tensor, members: CountMatrix) -> Tensor:
         n_sets, n_points, _ = self.points.shape
         # Points before sets: a softmax over a short last axis is slow on some processors.
         points = F.normalize(self.points, dim=-1).transpose(0, 1).flatten(0, 1)
@@ -31,8 +34,7 @@ class SFALayer(nn.Module):
         cosines = cosines.view(len(x), n_points, n_sets)
         alignment = torch.softmax(self.temperature.T * cosines, dim=1)
         similarity = (alignment * cosines).sum(dim=1)  # (n_nodes, n_sets)
-        source, target = edge_index
-        return similarity.index_add(0, target, similarity[source])
+        return members @ similarity
 
 
 class SFAGNN(StackedNetwork):
@@ -111,12 +113,12 @@ class SFAGNN(StackedNetwork):
         output = Perceptron(n_layers * n_hidden + n_graph_features, n_hidden, n_outputs, dropout)
         super().__init__(layers, output, dropout=dropout, pooling=pooling)
         self.numbers_per_node = n_features + n_layers * n_hidden * (4 * n_points + 4)
-        self.numbers_per_edge = n_layers * n_hidden
+        self.numbers_per_edge = NUMBERS_PER_ENTRY
 
-    def edges(self, graphs: FlatGraphs) -> tuple[Tensor | None, ...]:
+    def edges(self, graphs: FlatGraphs) -> tuple[Any, ...]:
         # A node is in its egonet once, with a loop or without.
-        source, target = graphs.edge_index
-        return (graphs.edge_index[:, source != target],)
+        neighbors = graphs.links.without_diagonal()
+        return (neighbors.add_diagonal(graphs.x.new_ones(len(graphs.x))),)
 
     def activate(self, x: Tensor) -> Tensor:
         return x

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import pairwise
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -76,7 +77,7 @@ class StackedNetwork(FlatNetwork):
         self.layers = nn.ModuleList(layers)
         self.output = output
 
-    def edges(self, graphs: FlatGraphs) -> tuple[Tensor | None, ...]:
+    def edges(self, graphs: FlatGraphs) -> tuple[Any, ...]:
         """Return what the layers are given beside the nodes, the same for all of them.
 
         Parameters

@@ -14,7 +14,9 @@ from torch import Tensor
 from sklofi._memory import is_too_large, memory_size
 from sklofi.egonets._incidence import egonet_sizes
 from sklofi.graphs._graph_set import GraphSet
-from sklofi.graphs._segments import take_segments
+from sklofi.graphs._segments import offsets_of, take_segments
+from sklofi.graphs._symmetry import is_symmetric
+from sklofi.nn._count_matrix import CountMatrix
 from sklofi.nn._flat import FlatGraphs, FlatNetwork
 from sklofi.training._dataset import Batch, GraphDataset, Rows
 from sklofi.training._encoding import EdgeEncoder, NodeEncoder
@@ -80,12 +82,17 @@ class EdgeDataset(GraphDataset):
             edge_encoder.check(graphs, parameters["handle_unknown"], parameters["owner"])
             self._edge_features = edge_encoder.features()
             self._edge_kinds = edge_encoder.kinds(graphs)
+            n_used = int(self._edge_kinds.max(initial=0)) + 1
+            self._edge_features = self._edge_features[:n_used]  # the last kind is seldom there
         self.edge_encoder = edge_encoder
         self._edge_weights = None
         if uses_edge_weights and graphs.edge_weights is not None:
             with np.errstate(under="ignore"):
                 weights = graphs.edge_weights.clip(max=LARGEST_WEIGHT).astype(np.float32)
             self._edge_weights = torch.from_numpy(weights)
+        self._degrees = np.diff(graphs.edge_offsets)
+        self._edges_of_graphs = graphs.edge_offsets[graphs.node_offsets]
+        self._is_symmetric = is_symmetric(graphs, with_weights=self._edge_weights is not None)
         self._label_columns = encoder.label_columns(graphs)
 
     def batches(
@@ -96,10 +103,12 @@ class EdgeDataset(GraphDataset):
     def _batch(self, rows: NDArray[np.int64]) -> EdgeBatch:
         graphs = self.graphs
         nodes, node_offsets = take_segments(graphs.node_offsets, rows)
-        edges, edge_offsets = take_segments(graphs.edge_offsets, nodes)
+        edges, edges_of_graphs = take_segments(self._edges_of_graphs, rows)
         graph = np.repeat(np.arange(len(rows)), np.diff(node_offsets))
-        receivers = np.repeat(np.arange(len(nodes)), np.diff(edge_offsets))
-        senders = graphs.neighbors[edges] + node_offsets[graph[receivers]]
+        degrees = self._degrees[nodes]
+        receivers = np.repeat(np.arange(len(nodes)), degrees)
+        senders = np.repeat(node_offsets[:-1], np.diff(edges_of_graphs))
+        senders += graphs.neighbors[edges]
         x = self.encoder.encode(graphs, nodes, self._label_columns)
         edge_features = edge_kinds = None
         if self.edge_encoder is not None:
@@ -118,6 +127,15 @@ class EdgeDataset(GraphDataset):
             edge_weight,
             self.graph_features_of(rows),
         )
+        # Edges are sorted by receivers already.
+        ones = torch.from_numpy(np.ones(len(senders), dtype=np.float32))
+        matrix = CountMatrix(
+            torch.from_numpy(offsets_of(degrees).astype(np.int32)),
+            torch.from_numpy(senders.astype(np.int32)),
+            ones if edge_weight is None else edge_weight,
+            is_symmetric=self._is_symmetric,
+        )
+        flat.matrices["links" if edge_weight is None else "adjacency"] = matrix
         return EdgeBatch(flat, self.loss_weight[rows])
 
     def nodes_per_row(self, merge: bool) -> float:

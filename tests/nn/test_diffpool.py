@@ -23,7 +23,7 @@ from flat_networks import (  # noqa: F401
     test_outputs_depend_neither_on_the_batch_nor_on_the_order_of_nodes,
     test_training_on_small_features_leaves_large_ones_finite,
 )
-from torch_geometric.nn import dense_diff_pool
+from torch_geometric.nn import DenseGraphConv, DenseSAGEConv, SAGEConv, dense_diff_pool
 
 from sklofi.nn import DiffPool
 
@@ -46,14 +46,13 @@ def make(request):
     return request.param
 
 
-def sage_formula(layer, x, a):
+def sage_formula(layer, x, a, how):
     """Of layers for nodes, and of those for clusters: two matrices and a bias."""
     named = dict(layer.named_parameters())
     of_neighbors = named.get("lin_l.weight", named.get("lin_rel.weight"))
     of_node = named.get("lin_r.weight", named.get("lin_root.weight"))
     (bias,) = (value for name, value in named.items() if name.endswith("bias"))
     near = a @ x
-    how = getattr(layer, "aggr", "mean")
     if how == "max":
         of_edges = torch.where(a[:, :, None] > 0, x, -torch.inf).amax(1)
         near = torch.where(a.sum(-1, keepdim=True) > 0, of_edges, 0)
@@ -72,10 +71,10 @@ def normed(norm, xs):
     return [(x - mean) * scale + norm.bias for x in xs]
 
 
-def stack_formula(stack, xs, adjacencies):
+def stack_formula(stack, xs, adjacencies, how):
     outputs = []
     for i, layer in enumerate(stack.layers):
-        xs = [sage_formula(layer, x, a) for x, a in zip(xs, adjacencies, strict=True)]
+        xs = [sage_formula(layer, x, a, how) for x, a in zip(xs, adjacencies, strict=True)]
         if i < len(stack.norms):
             xs = normed(stack.norms[i], [x.relu() for x in xs])
         outputs.append(xs)
@@ -87,11 +86,14 @@ def diffpool_formula(network, xs, adjacencies):
     how = {"max": torch.amax, "mean": torch.mean, "sum": torch.sum}[network.pooling]
     vectors, penalty = [], 0
     for level, describer in enumerate(network.describers):
-        zs = stack_formula(describer, xs, adjacencies)
+        aggregation = network.aggregation
+        if level > 0 and aggregation == "max":
+            aggregation = "mean"
+        zs = stack_formula(describer, xs, adjacencies, aggregation)
         vectors.append(torch.stack([how(z, 0) for z in zs]))
         if level < len(network.assigners):
             assigner = network.assigners[level]
-            described = stack_formula(assigner.stack, xs, adjacencies)
+            described = stack_formula(assigner.stack, xs, adjacencies, aggregation)
             scores = [d @ assigner.output.weight.T + assigner.output.bias for d in described]
             pooled = [dense_diff_pool(*z) for z in zip(zs, adjacencies, scores, strict=True)]
             xs, adjacencies = [p[0][0] for p in pooled], [p[1][0] for p in pooled]
@@ -99,6 +101,37 @@ def diffpool_formula(network, xs, adjacencies):
     hidden, output = network.output.hidden, network.output.output
     x = torch.relu(torch.cat(vectors, 1) @ hidden.weight.T + hidden.bias)
     return x @ output.weight.T + output.bias, penalty
+
+
+@pytest.mark.parametrize("how", ["mean", "sum", "max"])
+def test_layers_over_nodes_equal_those_of_pytorch_geometric(how):
+    graphs = flat(GRAPHS)
+    network = shaken(build(functools.partial(SMALL_DIFFPOOL, aggregation=how)))
+    layer = network.describers[0].layers[0]
+    published = SAGEConv(3, 4, aggr=how).double()
+    published.load_state_dict(layer.state_dict())
+    assert_equal_values_and_gradients(
+        layer,
+        layer(graphs.x, network._node_edges(graphs)),
+        layer_outputs(published, layer, graphs.x, graphs.edge_index),
+    )
+
+
+@pytest.mark.parametrize("how, layer_class", [("mean", DenseSAGEConv), ("sum", DenseGraphConv)])
+def test_layers_over_clusters_equal_those_of_pytorch_geometric(how, layer_class):
+    network = shaken(build(functools.partial(SMALL_DIFFPOOL, aggregation=how)))
+    layer = network.describers[1].layers[0]
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(2, 5, 13, generator=generator).double()
+    a = torch.rand(2, 5, 5, generator=generator).double()
+    published = layer_class(13, 4).double()
+    published.load_state_dict(layer.state_dict())
+    assert_equal_values_and_gradients(layer, layer(x, a), layer_outputs(published, layer, x, a))
+
+
+def layer_outputs(published, layer, *inputs):
+    """What a layer of PyTorch Geometric makes of inputs with the parameters of ours."""
+    return torch.func.functional_call(published, dict(layer.named_parameters()), inputs)
 
 
 @pytest.mark.parametrize("training", [False, True])
@@ -141,7 +174,8 @@ def test_outputs_and_penalty_of_weighted_graphs_are_those_of_copies():
 def test_a_pooling_merges_into_as_many_clusters_as_asked_for():
     network = DiffPool(7, 2, n_clusters=9, n_poolings=3, cluster_ratio=0.25)
     assert [a.output.out_features for a in network.assigners] == [9, 3, 1]
-    assert [s.layers[-1].out_channels for s in network.describers] == [128] * 4
+    last = [len(next(iter(s.layers[-1].parameters()))) for s in network.describers]
+    assert last == [128] * 4
 
 
 def test_perfect_clusters_cost_nothing():

@@ -2,12 +2,23 @@ from dataclasses import replace
 
 import pytest
 import torch
+from stacks import EDGES, SIZES, adjacency, build, flat_graphs, scramble_, weighted
 from torch import nn
 from torch.testing import assert_close
 
-from sklofi.nn import FlatGraphs, FlatNetwork, Perceptron, pool
+from sklofi.nn import (
+    DGCNN,
+    GCN,
+    GIN,
+    SGIN,
+    FlatGraphs,
+    FlatNetwork,
+    GraphSAGE,
+    Perceptron,
+    pool,
+)
 from sklofi.nn._choices import POOLINGS
-from sklofi.nn._flat import drop, glorot_
+from sklofi.nn._flat import drop, glorot_, largest_rows
 from sklofi.nn._norm import Norm
 
 
@@ -24,6 +35,87 @@ def test_pooling_is_that_of_each_graph(how):
     assert_close(pool(x, three_graphs(x), how), torch.stack([plain(part, 0) for part in parts]))
     with pytest.raises(ValueError, match="pooling has to be one of"):
         pool(x, three_graphs(x), "median")
+
+
+def test_the_maximum_of_a_group_shares_its_gradient_among_all_that_have_it():
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randint(3, (40, 5), generator=generator).double().requires_grad_()  # many ties
+    group = torch.randint(6, (40,), generator=generator) + (torch.arange(40) % 2)  # 0 to 6
+    index = group[:, None].expand_as(x)
+    zeros = x.new_zeros(9, 5)  # two groups are empty
+    plain = zeros.scatter_reduce(0, index, x, reduce="amax", include_self=False)
+    factors = torch.arange(45.0).double().view(9, 5)
+    results = []
+    for maxima in (largest_rows(x, group, 9), plain):
+        (first,) = torch.autograd.grad((maxima.square() * factors).sum(), x, create_graph=True)
+        (second,) = torch.autograd.grad((first * x.detach()).sum(), x)
+        results.append((maxima, first, second))
+    for found, expected in zip(*results, strict=True):
+        assert_close(found, expected)
+
+
+@pytest.mark.parametrize("edges", [EDGES, [*EDGES, (8, 9), (2, 2)][::-1], []])
+@pytest.mark.parametrize("has_weights", [True, False])
+def test_matrices_of_edges_in_any_order_sum_what_nodes_receive(edges, has_weights):
+    generator = torch.Generator().manual_seed(0)
+    graphs = flat_graphs(SIZES, edges, generator)
+    if has_weights:
+        graphs = weighted(graphs, generator)
+    x = torch.randn(10, 3, generator=generator).double().requires_grad_()
+    factors = torch.arange(30.0).double().view(10, 3)
+    plain = replace(graphs, edge_weight=None)
+    for matrix, dense in (
+        (graphs.adjacency, adjacency(graphs)),
+        (graphs.links, adjacency(plain)),
+    ):
+        assert_close(matrix @ x, dense @ x)
+        gradients = [
+            torch.autograd.grad((y * factors).sum(), x)[0] for y in (matrix @ x, dense @ x)
+        ]
+        assert_close(*gradients)
+    assert graphs.adjacency is graphs.adjacency and graphs.links is graphs.links
+    assert (graphs.adjacency is graphs.links) == (not has_weights)
+
+
+def test_matrices_have_transposes_when_gradients_need_them():
+    graphs = flat_graphs(SIZES, EDGES, torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        assert not graphs.adjacency.has_transpose
+    assert graphs.adjacency.has_transpose
+    with torch.inference_mode():
+        assert not replace(graphs).adjacency.has_transpose
+        fresh = replace(graphs)
+        assert len(fresh.adjacency) == 10
+    x = graphs.x.clone().requires_grad_()
+    (fresh.adjacency @ x).sum().backward()
+    assert_close(x.grad, adjacency(graphs).sum(0)[:, None].expand(10, 3))
+
+
+def test_other_edges_have_other_matrices():
+    graphs = flat_graphs(SIZES, EDGES, torch.Generator().manual_seed(0))
+    assert len(graphs.adjacency.columns) == len(EDGES)
+    other = replace(graphs, edge_index=graphs.edge_index[:, 1:])
+    assert len(other.adjacency.columns) == len(EDGES) - 1
+    moved = graphs.to("meta")
+    assert moved.adjacency.columns.is_meta and moved.adjacency.has_transpose
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("network_class", [GCN, GIN, SGIN, GraphSAGE, DGCNN])
+def test_weights_of_edges_have_gradients(network_class, training):
+    generator = torch.Generator().manual_seed(0)
+    graphs = flat_graphs(SIZES, EDGES, generator)
+    network = scramble_(build(network_class, n_hidden=4, dropout=0.0), generator).train(training)
+    weight = torch.rand(len(EDGES), generator=generator).double() + 0.1
+    weight.requires_grad_()
+
+    def outputs(weight):
+        return network(replace(graphs, edge_weight=weight))
+
+    assert torch.autograd.gradcheck(outputs, weight)
+    shared = replace(graphs, edge_weight=weight)
+    for _ in range(2):  # no matrix is left of the first pass
+        network(shared).sum().backward()
 
 
 def test_dropout_keeps_the_mean_and_draws_from_the_generator():

@@ -17,7 +17,7 @@ from stacks import (
 )
 from torch_geometric.nn import GINConv, GINEConv
 
-from sklofi.nn import GIN, SGIN
+from sklofi.nn import GIN, SGIN, CountMatrix
 from sklofi.nn._gin import count_returns
 
 
@@ -69,7 +69,16 @@ def test_gin_layers_equal_those_of_pytorch_geometric(generator):
     edges = torch.tensor([[0, 1, 1, 2, 4, 4], [1, 0, 2, 1, 4, 3]])
     published = GINConv(layer.nn, train_eps=True).to(x.dtype)
     published.load_state_dict(layer.state_dict())
-    assert torch.equal(layer(x, edges), published(x, edges))
+    matrix = CountMatrix.from_entries(edges[1], edges[0], x.new_ones(6), 5).with_transpose(5)
+    results = []
+    for module, neighbors in ((layer, matrix), (published, edges)):
+        leaf = x.clone().requires_grad_()
+        outputs = module(leaf, neighbors)
+        inputs = [leaf, module.eps, *layer.nn.parameters()]
+        factors = torch.arange(1.0, 21).to(outputs).reshape(5, 4)
+        results.append([outputs, *torch.autograd.grad((outputs * factors).sum(), inputs)])
+    for found, expected in zip(*results, strict=True):
+        torch.testing.assert_close(found, expected)
 
 
 def test_weights_of_edges_are_entries_of_the_adjacency(graphs, generator):

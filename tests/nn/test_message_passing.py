@@ -31,6 +31,19 @@ def graphs(generator):
     return flat_graphs(SIZES, EDGES, generator)
 
 
+def assert_same_layers(layer, edges, published, published_edges, x):
+    """The same outputs and gradients as a layer of PyTorch Geometric with the same weights."""
+    results = []
+    for module, of_module in ((layer, edges), (published, published_edges)):
+        leaf = x.clone().requires_grad_()
+        outputs = module(leaf, *of_module)
+        factors = torch.arange(1.0, outputs.numel() + 1).to(outputs).view_as(outputs)
+        inputs = [leaf, *dict(sorted(module.named_parameters())).values()]
+        results.append([outputs, *torch.autograd.grad((outputs * factors).sum(), inputs)])
+    for found, expected in zip(*results, strict=True):
+        torch.testing.assert_close(found, expected)
+
+
 @pytest.mark.parametrize("has_weights", [True, False])
 def test_gcn_equals_the_normalized_adjacency_formula(graphs, generator, has_weights):
     if has_weights:
@@ -51,15 +64,15 @@ def test_gcn_equals_the_normalized_adjacency_formula(graphs, generator, has_weig
     assert_same(network, formula, graphs)
 
 
-def test_gcn_with_weights_equals_that_of_pytorch_geometric(graphs, generator):
-    graphs = weighted(graphs, generator)
+@pytest.mark.parametrize("has_weights", [True, False])
+def test_gcn_layers_equal_those_of_pytorch_geometric(graphs, generator, has_weights):
+    if has_weights:
+        graphs = weighted(graphs, generator)
     network = scramble_(build(GCN, n_layers=1, n_hidden=4), generator)
     published = GCNConv(N_FEATURES, 4).double()
     published.load_state_dict(network.layers[0].state_dict())
-    torch.testing.assert_close(
-        network.layers[0](graphs.x, *network.edges(graphs)),
-        published(graphs.x, graphs.edge_index, graphs.edge_weight),
-    )
+    edges = [graphs.edge_index, graphs.edge_weight]
+    assert_same_layers(network.layers[0], network.edges(graphs), published, edges, graphs.x)
 
 
 @pytest.mark.parametrize("aggregation", ["mean", "max", "sum"])
@@ -68,8 +81,7 @@ def test_graph_sage_layers_equal_those_of_pytorch_geometric(graphs, generator, a
     layer = scramble_(network, generator).layers[0]
     published = SAGEConv(N_FEATURES, 4, aggr=aggregation, project=aggregation == "max").double()
     published.load_state_dict(layer.state_dict())
-    edges = graphs.edge_index
-    assert torch.equal(layer(graphs.x, edges), published(graphs.x, edges))
+    assert_same_layers(layer, network.edges(graphs), published, [graphs.edge_index], graphs.x)
 
 
 @pytest.mark.parametrize("has_labels, has_weights", [(1, 0), (0, 1), (1, 1)])

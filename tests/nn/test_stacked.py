@@ -223,5 +223,5 @@ def test_memory_is_about_what_the_network_says(generator, network_class, n_edges
         network(graphs, generator)
     n_numbers = sum(tensor.untyped_storage().nbytes() // 4 for tensor in kept.values())
     said = 200 * network.numbers_per_node + n_edges * network.numbers_per_edge
-    n_passing = 2 * n_edges * 16  # messages that are summed and forgotten
+    n_passing = 2 * n_edges * 16  # messages that are summed and forgotten, and matrices
     assert 0.9 * n_numbers <= said <= 2 * (n_numbers + n_passing)

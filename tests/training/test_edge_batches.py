@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -56,6 +58,29 @@ def test_edge_weights_stand_beside_their_edges_if_they_are_used():
     )
 
 
+@pytest.mark.parametrize("has_weights", [True, False])
+@pytest.mark.parametrize("directed", [False, True])
+def test_matrices_of_batches_are_those_of_their_edges(directed, has_weights):
+    graphs = odd_graphs(directed=directed)
+    rng = np.random.default_rng(0)
+    for graph in graphs:
+        nx.set_edge_attributes(graph, {edge: rng.random() for edge in graph.edges}, "w")
+    weight = "w" if has_weights else None
+    graphs = GraphSet.from_networkx(graphs, edge_label=None, edge_weight=weight)
+    data = dataset(graphs, uses_edge_weights=True)
+    for rows in (np.array([5, 0, 11, 5]), np.arange(len(graphs)), np.array([0])):
+        flat = data.batch(rows)[0].graphs
+        x = torch.randn(len(flat.x), 2, generator=torch.Generator().manual_seed(0))
+        results = []
+        for one in (flat, replace(flat)):  # which has no matrix yet
+            leaf = x.clone().requires_grad_()
+            y = one.adjacency @ leaf
+            results.append((y, torch.autograd.grad((y * x).sum(), leaf)[0]))
+        for found, expected in zip(*results, strict=True):
+            torch.testing.assert_close(found, expected)
+        assert flat.adjacency.is_symmetric == (not directed)
+
+
 def test_batches_move_as_a_whole():
     graph = nx.Graph([(0, 1, {"label": "-", "w": 2})])
     graphs = GraphSet.from_networkx([graph], edge_weight="w")
@@ -68,6 +93,7 @@ def test_batches_move_as_a_whole():
     assert all(tensor.is_meta for tensor in (flat.x, flat.edge_index, flat.graph))
     edges = (flat.edge_features, flat.edge_kinds, flat.edge_weight)
     assert all(tensor.is_meta for tensor in edges)
+    assert moved.graphs.adjacency.columns.is_meta and moved.graphs.adjacency.is_symmetric
 
 
 def test_the_loader_gives_every_graph_once():
