@@ -76,6 +76,9 @@ LOFI: dict[str, Grid] = {
     "words": {"n_words": [6, 8, 16, 32]},
 }
 
+# For the training of the paper as well, which takes hours.
+PUBLISHED_TRAINING: dict[str, Grid] = {"paper": LOFI_PAPER}
+
 MACHINE = {"C": [0.01, 0.1, 1, 10, 100, 1000], "n_iter": [1, 2, 3, 4, 5, 6]}
 KERNEL: dict[str, Grid] = {"small": MACHINE, "paper": MACHINE}
 

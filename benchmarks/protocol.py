@@ -130,7 +130,9 @@ METHODS = {
     "LoFI, defaults": Method(
         LoFIClassifier, LoFIRegressor, grids.NO_GRID, grids.PUBLISHED_LOFI, keep_history=True
     ),
-    PUBLISHED_LOFI: Method(LoFIClassifier.published, LoFIRegressor.published, grids.LOFI),
+    PUBLISHED_LOFI: Method(
+        LoFIClassifier.published, LoFIRegressor.published, grids.PUBLISHED_TRAINING
+    ),
     "LoFI, 5 seeds averaged": Method(AveragedClassifier, AveragedRegressor, grids.NO_GRID),
     "WL": kernel_method("wl"),
     "WL-OA": kernel_method("wl-oa"),
