@@ -521,7 +521,8 @@ def test_peers_that_do_not_use_weights_say_so(kind):
     X = GraphSet.from_networkx(graphs, edge_weight="load")
     with pytest.warns(UserWarning, match=f"{kind.__name__} does not use edge weights"):
         fitted = small(kind, max_epochs=1).fit(X, y)
-    assert_array_equal(fitted.predict_proba(X[:2])[0], fitted.predict_proba(X[:2])[1])
+    first, second = fitted.predict_proba(X[:2])
+    assert_allclose(first, second, rtol=1e-6)  # to rounding: old versions sum a batch otherwise
 
 
 @pytest.mark.parametrize("size", [1e-40, 1e15])
