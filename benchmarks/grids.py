@@ -77,7 +77,7 @@ LOFI: dict[str, Grid] = {
 }
 
 # For the training of the paper as well, which takes hours.
-PUBLISHED_TRAINING: dict[str, Grid] = {"paper": LOFI_PAPER}
+LOFI_AS_PUBLISHED: dict[str, Grid] = {"paper": LOFI_PAPER}
 
 MACHINE = {"C": [0.01, 0.1, 1, 10, 100, 1000], "n_iter": [1, 2, 3, 4, 5, 6]}
 KERNEL: dict[str, Grid] = {"small": MACHINE, "paper": MACHINE}

@@ -112,13 +112,13 @@ def test_lofi_as_published_runs_by_one_option(small_set, monkeypatch, capsys):
     of_paper = protocol.Method(
         LoFIClassifier.published, None, {"paper": {"n_words": [2, 3], "max_epochs": [1]}}
     )
-    methods = {"kernel": METHOD, protocol.PUBLISHED_LOFI: of_paper}
+    methods = {"kernel": METHOD, protocol.AS_PUBLISHED: of_paper}
     monkeypatch.setattr(protocol, "METHODS", methods)
     monkeypatch.setattr(protocol, "RUNGS", (None,))
     run_main(monkeypatch, "--published", "--folds", "0")
     assert "LoFI, published: " in (text := capsys.readouterr().out) and "published 86.78" in text
     assert {record["method"] for record in protocol.read_results().values()} == {"LoFI, published"}
-    estimator = ALL_METHODS[protocol.PUBLISHED_LOFI].estimator("MUTAG", {"n_words": 6}, seed=0)
+    estimator = ALL_METHODS[protocol.AS_PUBLISHED].estimator("MUTAG", {"n_words": 6}, seed=0)
     expected = LoFIClassifier.published(n_words=6, random_state=0)
     assert estimator.get_params() == expected.get_params()
 
@@ -210,7 +210,7 @@ def test_committed_results_are_found_by_the_grids():
 def test_committed_results_show_that_all_methods_have_learned():
     """Two thirds of the molecules of MUTAG are mutagenic."""
     run = protocol.Run()
-    for method in protocol.METHODS.keys() - {protocol.PUBLISHED_LOFI}:
+    for method in protocol.METHODS.keys() - {protocol.AS_PUBLISHED}:
         scores = [fit["test"] for fit in run.chosen("MUTAG", method, "small")]
         assert len(scores) == protocol.N_FOLDS, method
         assert np.mean(scores) > 0.7, method

@@ -10,12 +10,10 @@ from torch.nn import functional as F
 
 from sklofi.nn._choices import AGGREGATIONS, check_choice
 from sklofi.nn._count_matrix import CountMatrix
-from sklofi.nn._edges import average_messages, edge_inputs, largest_messages, sum_messages
+from sklofi.nn._edges import AGGREGATE, edge_inputs
 from sklofi.nn._flat import NUMBERS_PER_ENTRY, FlatGraphs, Perceptron
 from sklofi.nn._norm import Norm
 from sklofi.nn._stacked import StackedNetwork, widths
-
-AGGREGATE = {"mean": average_messages, "max": largest_messages, "sum": sum_messages}
 
 
 class ECCLayer(nn.Module):

@@ -134,3 +134,7 @@ def largest_messages(
     if edge_weight is not None:
         messages = edge_weight[:, None] * messages
     return largest_rows(messages, target, n_nodes)
+
+
+# How messages become one vector of the node that they go to.
+AGGREGATE = {"mean": average_messages, "max": largest_messages, "sum": sum_messages}

@@ -14,11 +14,9 @@ from torch.nn import functional as F
 
 from sklofi.nn._count_matrix import CountMatrix
 from sklofi.nn._edges import (
-    average_messages,
+    AGGREGATE,
     edge_inputs,
     labeled_messages,
-    largest_messages,
-    sum_messages,
 )
 from sklofi.nn._flat import NUMBERS_PER_ENTRY, FlatGraphs, Perceptron
 from sklofi.nn._pyg import PyGNetwork
@@ -128,10 +126,6 @@ class GCN(StackedNetwork):
 
     def edges(self, graphs: FlatGraphs) -> tuple[Any, ...]:
         return (normalized_adjacency(graphs),)
-
-
-# How messages become one vector where no product with a matrix makes it.
-AGGREGATE = {"mean": average_messages, "max": largest_messages, "sum": sum_messages}
 
 
 class SAGELayer(nn.Module):
